@@ -1,0 +1,32 @@
+#pragma once
+
+#include "kernels/kernel.hpp"
+
+namespace overlap {
+
+/// How `transpose` was asked to run.
+struct TransposeParams {
+  std::uint32_t rows;
+  std::uint32_t cols;
+
+  [[nodiscard]] static TransposeParams from(ParameterView params) noexcept;
+  [[nodiscard]] std::uint64_t frame_bytes() const noexcept;
+};
+
+/// `transpose`: frames of `rows` x `cols` elements of 4 bytes, row-major, become frames of `cols` x
+/// `rows`. A job holds one or more frames; the bits of an element are not interpreted.
+class TransposeKernel final : public Kernel {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override;
+  [[nodiscard]] std::string_view summary() const noexcept override;
+  [[nodiscard]] std::span<const Parameter> parameters() const noexcept override;
+  [[nodiscard]] std::uint64_t granule_bytes(ParameterView params) const noexcept override;
+  [[nodiscard]] PlanOrRefusal plan(ParameterView params, std::uint64_t input_bytes) const override;
+  void run(const overlap_batch& batch) const override;
+  [[nodiscard]] bool has_cuda() const noexcept override;
+  [[nodiscard]] int launch(const overlap_batch& batch, OpaqueStream stream) const override;
+  std::uint64_t reference(ParameterView params, std::span<const std::byte> input,
+                          std::span<std::byte> output) const override;
+};
+
+}  // namespace overlap

@@ -1,0 +1,259 @@
+#include "daemon/engine/channel.hpp"
+
+#include "shared/file_descriptor.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace overlap {
+namespace {
+
+constexpr std::uint32_t to_kib(std::uint64_t bytes) noexcept {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>((bytes + 1023) / 1024, UINT32_MAX));
+}
+
+}  // namespace
+
+Channel::Channel(ChannelSetup setup)
+    : setup_(std::move(setup)),
+      submissions_(setup_.view),
+      completions_(setup_.view),
+      slots_(setup_.view.geometry().slot_count),
+      plans_(setup_.pipelines.size()),
+      completed_slots_(setup_.view.geometry().ring_capacity) {}
+
+void Channel::step(std::uint32_t slot, SlotState to) noexcept {
+  assert(may_step(slots_[slot].state, to));
+  slots_[slot].state = to;
+}
+
+bool Channel::collect() {
+  const std::uint32_t uncollected = completions_.uncollected();
+  // The head may not move back either, nor past what was written.
+  const std::uint32_t head = completions_.tail() - uncollected;
+  if (uncollected > completions_.capacity() || head - collected_head_ > uncollected_) {
+    break_off("the completion ring's head is not between the last head and the tail");
+    return false;
+  }
+  for (; collected_head_ != head; ++collected_head_) {
+    step(completed_slots_[collected_head_ & (completions_.capacity() - 1)], SlotState::free);
+  }
+  uncollected_ = uncollected;
+  return true;
+}
+
+bool Channel::has_room() const noexcept {
+  return queue_.size() + issued_count_ + uncollected_ < completions_.capacity();
+}
+
+std::uint32_t Channel::take(std::uint32_t limit, std::uint64_t now_ns) {
+  if (violation_ || closed_) {
+    return 0;
+  }
+  const std::uint32_t available = submissions_.available();
+  if (available == 0) {
+    return 0;
+  }
+  if (available > submissions_.capacity()) {
+    break_off("the submission ring's tail is " + std::to_string(available) +
+              " entries ahead of a ring of " + std::to_string(submissions_.capacity()));
+    return 0;
+  }
+  if (!collect()) {
+    return 0;
+  }
+  std::uint32_t count = 0;
+  while (count < std::min(limit, available) && has_room() && !violation_) {
+    accept(submissions_.take(), now_ns);
+    ++count;
+  }
+  submissions_.release();
+  return count;
+}
+
+void Channel::accept(const SubmissionEntry& entry, std::uint64_t now_ns) {
+  if (entry.slot >= slots_.size()) {
+    break_off("a submission names slot " + std::to_string(entry.slot) + " of " +
+              std::to_string(slots_.size()));
+    return;
+  }
+  if (entry.opcode == static_cast<std::uint8_t>(Opcode::cancel)) {
+    cancel(entry);
+    return;
+  }
+  if (slots_[entry.slot].state != SlotState::free) {
+    break_off("a submission names slot " + std::to_string(entry.slot) +
+              ", which is in flight or has a completion that was not collected");
+    return;
+  }
+  accept_job(entry, now_ns);
+}
+
+void Channel::accept_job(const SubmissionEntry& entry, std::uint64_t now_ns) {
+  Job job;
+  job.job_id = entry.job_id;
+  job.slot = entry.slot;
+  job.pipeline_index = entry.pipeline_index;
+  job.isolate = (entry.flags & kSubmissionIsolate) != 0;
+  job.input_bytes = entry.input_bytes;
+  job.deadline_ns = entry.deadline_ns;
+  job.ready_ns = std::min(entry.ready_ns, now_ns);
+  job.taken_ns = now_ns;
+  slots_[job.slot].job_id = job.job_id;
+
+  if (entry.opcode != static_cast<std::uint8_t>(Opcode::job) ||
+      (entry.flags & ~kKnownSubmissionFlags) != 0 ||
+      entry.pipeline_index >= setup_.pipelines.size()) {
+    end(job, {.status = JobStatus::request_refused}, now_ns);
+    return;
+  }
+  const ChannelGeometry& geometry = setup_.view.geometry();
+  if (job.input_bytes > geometry.input_bytes) {
+    end(job, {.status = JobStatus::input_size_refused, .detail_value = to_kib(job.input_bytes)},
+        now_ns);
+    return;
+  }
+  if (job.deadline_ns != 0 && job.deadline_ns <= now_ns) {
+    end(job, {.status = JobStatus::deadline_passed}, now_ns);
+    return;
+  }
+  if (job.input_bytes == 0) {
+    end(job, {}, now_ns);
+    return;
+  }
+  PlanCache::Entry& plan =
+      plans_[job.pipeline_index].acquire(setup_.pipelines[job.pipeline_index], job.input_bytes);
+  if (!plan.refusal.empty() || plan.plan.max_output_bytes > geometry.output_bytes) {
+    const JobEnd refused =
+        !plan.refusal.empty()
+            ? JobEnd{.status = JobStatus::input_size_refused,
+                     .detail_value = to_kib(job.input_bytes)}
+            : JobEnd{.status = JobStatus::output_too_small,
+                     .detail_value = to_kib(plan.plan.max_output_bytes)};
+    PlanCache::release(plan);
+    end(job, refused, now_ns);
+    return;
+  }
+  job.plan = &plan;
+  step(job.slot, SlotState::queued);
+  queue_.push_back(job);
+}
+
+void Channel::cancel(const SubmissionEntry& entry) noexcept {
+  const Slot& slot = slots_[entry.slot];
+  // Too late, or for a job that the slot no longer holds: the job's own completion says how it ended.
+  if (slot.state != SlotState::queued || slot.job_id != entry.job_id) {
+    return;
+  }
+  const auto found = std::find_if(queue_.begin(), queue_.end(),
+                                  [&](const Job& job) { return job.slot == entry.slot; });
+  if (found != queue_.end()) {
+    found->cancelled = true;
+  }
+}
+
+const Job* Channel::next(std::uint64_t now_ns) {
+  while (!queue_.empty()) {
+    const Job job = queue_.front();
+    const bool expired = job.deadline_ns != 0 && job.deadline_ns <= now_ns;
+    if (!job.cancelled && !expired) {
+      return &queue_.front();
+    }
+    queue_.pop_front();
+    end(job, {.status = job.cancelled ? JobStatus::cancelled : JobStatus::deadline_passed}, now_ns);
+  }
+  return nullptr;
+}
+
+Job Channel::start(std::uint64_t now_ns) {
+  Job job = queue_.front();
+  queue_.pop_front();
+  job.issued_ns = now_ns;
+  step(job.slot, SlotState::issued);
+  // Before the work that can crash: the producer's library reads it after our death.
+  setup_.view.issued(job.slot).store(1, std::memory_order_release);
+  ++issued_count_;
+  return job;
+}
+
+void Channel::requeue(const Job& job) {
+  step(job.slot, SlotState::queued);
+  setup_.view.issued(job.slot).store(0, std::memory_order_release);
+  --issued_count_;
+  if (closed_) {
+    PlanCache::release(*job.plan);
+  } else {
+    queue_.push_front(job);
+  }
+}
+
+void Channel::finish(const Job& job, const JobEnd& outcome, std::uint64_t now_ns) {
+  setup_.view.issued(job.slot).store(0, std::memory_order_release);
+  --issued_count_;
+  end(job, outcome, now_ns);
+}
+
+void Channel::end(const Job& job, const JobEnd& outcome, std::uint64_t now_ns) {
+  if (job.plan != nullptr) {
+    PlanCache::release(*job.plan);
+  }
+  CompletionEntry entry{};
+  entry.job_id = job.job_id;
+  entry.slot = job.slot;
+  entry.status = static_cast<std::uint16_t>(outcome.status);
+  const bool late = outcome.status == JobStatus::ok && job.deadline_ns != 0 &&
+                    job.deadline_ns <= now_ns;
+  entry.flags = late ? kCompletionLate : std::uint16_t{0};
+  entry.output_bytes = outcome.output_bytes;
+  entry.ready_ns = job.ready_ns;
+  entry.taken_ns = job.taken_ns;
+  entry.issued_ns = job.issued_ns;
+  entry.done_ns = now_ns;
+  entry.detail_code = outcome.detail_code;
+  entry.detail_value = outcome.detail_value;
+  completed_slots_[completions_.tail() & (completions_.capacity() - 1)] = job.slot;
+  completions_.write(entry);
+  ++uncollected_;
+  unpublished_ = true;
+  step(job.slot, SlotState::completed);
+  if (outcome.status == JobStatus::ok) {
+    ++counters_.jobs_done;
+    counters_.input_bytes += job.input_bytes;
+    counters_.output_bytes += outcome.output_bytes;
+  } else {
+    ++counters_.jobs_failed;
+  }
+}
+
+bool Channel::publish() {
+  if (!unpublished_) {
+    return false;
+  }
+  unpublished_ = false;
+  switch (completions_.publish()) {
+    case WaitKind::none:
+      return true;
+    case WaitKind::semaphore:
+      try {
+        setup_.view.semaphore().post();
+      } catch (const boost::interprocess::interprocess_exception&) {
+        // The count is at its limit, by a hostile hand: whoever waits is awake already.
+      }
+      break;
+    case WaitKind::eventfd:
+      ring(setup_.wake);
+      break;
+  }
+  ++counters_.wakes;
+  return true;
+}
+
+void Channel::close() {
+  closed_ = true;
+  for (const Job& job : queue_) {
+    PlanCache::release(*job.plan);
+  }
+  queue_.clear();
+}
+
+}  // namespace overlap

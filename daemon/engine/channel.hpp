@@ -1,0 +1,152 @@
+#pragma once
+
+#include "daemon/engine/pin_layout.hpp"
+#include "daemon/engine/plan_cache.hpp"
+#include "daemon/engine/slot_state.hpp"
+#include "kernels/pipeline.hpp"
+#include "shared/channel_view.hpp"
+#include "shared/completion_ring.hpp"
+#include "shared/job_status.hpp"
+#include "shared/submission_ring.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace overlap {
+
+enum class ChannelId : std::uint64_t {};
+
+/// A job between its taking and its completion. Everything here is the daemon's own copy.
+struct Job {
+  std::uint64_t job_id = 0;
+  std::uint32_t slot = 0;
+  std::uint8_t pipeline_index = 0;
+  bool isolate = false;
+  bool cancelled = false;
+  /// Came back from a batch that failed: runs alone, once more.
+  bool retried = false;
+  std::uint64_t input_bytes = 0;
+  std::uint64_t deadline_ns = 0;
+  std::uint64_t ready_ns = 0;
+  std::uint64_t taken_ns = 0;
+  std::uint64_t issued_ns = 0;
+  PlanCache::Entry* plan = nullptr;
+};
+
+/// What ends a job besides the job itself.
+struct JobEnd {
+  JobStatus status = JobStatus::ok;
+  std::uint64_t output_bytes = 0;
+  std::uint32_t detail_code = 0;
+  std::uint32_t detail_value = 0;
+};
+
+/// Everything that the engine needs to serve a channel. The memory outlives the channel.
+struct ChannelSetup {
+  ChannelId id{};
+  ChannelView view;
+  std::vector<Pipeline> pipelines;
+  PinLayout pinning;
+  /// Made by the daemon, owned by the session: rung by the producer when the daemon sleeps.
+  int doorbell = -1;
+  /// Likewise: rung by the daemon for producers that wait in a poll loop.
+  int wake = -1;
+};
+
+/// What a channel counts.
+struct ChannelCounters {
+  std::uint64_t jobs_done = 0;
+  std::uint64_t jobs_failed = 0;
+  std::uint64_t input_bytes = 0;
+  std::uint64_t output_bytes = 0;
+  std::uint64_t wakes = 0;
+};
+
+/// The engine's end of one channel: rings, slots, waiting jobs. Trusts nothing in the memory.
+/// Restricted: the engine's thread.
+class Channel {
+ public:
+  explicit Channel(ChannelSetup setup);
+
+  [[nodiscard]] ChannelId id() const noexcept { return setup_.id; }
+  [[nodiscard]] const ChannelView& view() const noexcept { return setup_.view; }
+  [[nodiscard]] const PinLayout& pinning() const noexcept { return setup_.pinning; }
+  [[nodiscard]] const Pipeline& pipeline(std::uint8_t index) const noexcept {
+    return setup_.pipelines[index];
+  }
+  [[nodiscard]] int doorbell() const noexcept { return setup_.doorbell; }
+  /// What was counted since the last call.
+  [[nodiscard]] ChannelCounters drain_counters() noexcept { return std::exchange(counters_, {}); }
+
+  /// Reads what the producer collected and up to `limit` new submissions.
+  /// @return how many submissions were read
+  /// @post `violation()` is set if the producer broke the rules; nothing is read any more then
+  std::uint32_t take(std::uint32_t limit, std::uint64_t now_ns);
+
+  /// Why the channel has to be closed.
+  [[nodiscard]] const std::optional<std::string>& violation() const noexcept { return violation_; }
+
+  /// The next job that can be issued, or null: ends the cancelled and the expired ones on the way.
+  [[nodiscard]] const Job* next(std::uint64_t now_ns);
+  /// Takes the job that `next` returned onto a lane.
+  [[nodiscard]] Job start(std::uint64_t now_ns);
+  /// Puts a started job in front again, after an error that was not its own.
+  void requeue(const Job& job);
+  /// Writes the completion of a started job; `publish` shows it.
+  void finish(const Job& job, const JobEnd& end, std::uint64_t now_ns);
+  /// Shows written completions and wakes the producer where it waits.
+  /// @return whether there were any
+  bool publish();
+
+  /// Drops the jobs that are not on a lane, without completions, and lets none come back: the
+  /// producer is leaving.
+  void close();
+
+  [[nodiscard]] std::size_t queued_count() const noexcept { return queue_.size(); }
+  [[nodiscard]] std::uint32_t issued_count() const noexcept { return issued_count_; }
+  /// Completions that the producer has not collected yet, as last seen.
+  [[nodiscard]] std::uint32_t uncollected_count() const noexcept { return uncollected_; }
+
+  /// @return whether there is something to take after all
+  [[nodiscard]] bool fall_asleep() noexcept { return submissions_.fall_asleep(); }
+  void stay_awake() noexcept { submissions_.stay_awake(); }
+  [[nodiscard]] bool has_submissions() const noexcept { return submissions_.available() != 0; }
+
+ private:
+  struct Slot {
+    SlotState state = SlotState::free;
+    std::uint64_t job_id = 0;
+  };
+
+  [[nodiscard]] bool collect();
+  [[nodiscard]] bool has_room() const noexcept;
+  void accept(const SubmissionEntry& entry, std::uint64_t now_ns);
+  void accept_job(const SubmissionEntry& entry, std::uint64_t now_ns);
+  void cancel(const SubmissionEntry& entry) noexcept;
+  /// Ends a job that is not on a lane.
+  void end(const Job& job, const JobEnd& end, std::uint64_t now_ns);
+  void step(std::uint32_t slot, SlotState to) noexcept;
+  void break_off(std::string why) { violation_ = std::move(why); }
+
+  ChannelSetup setup_;
+  SubmissionReader submissions_;
+  CompletionWriter completions_;
+  std::vector<Slot> slots_;
+  std::vector<PlanCache> plans_;
+  std::deque<Job> queue_;
+  /// Slots of written completions by their place in the ring.
+  std::vector<std::uint32_t> completed_slots_;
+  std::uint32_t collected_head_ = 0;
+  std::uint32_t uncollected_ = 0;
+  std::uint32_t issued_count_ = 0;
+  bool unpublished_ = false;
+  bool closed_ = false;
+  std::optional<std::string> violation_;
+  ChannelCounters counters_;
+};
+
+}  // namespace overlap

@@ -1,0 +1,89 @@
+#pragma once
+
+#include "daemon/device/device_memory.hpp"
+#include "daemon/engine/batch.hpp"
+#include "daemon/engine/batch_table.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace overlap {
+
+/// `single`: one stream, overlaps with other lanes. `three`: in, compute and out streams joined by
+/// events, overlaps with itself.
+enum class LaneKind : std::uint8_t { single, three };
+
+struct LaneSettings {
+  LaneKind kind = LaneKind::single;
+  /// Buffers: batches that may be on the lane at once.
+  std::uint32_t depth = 2;
+  std::uint32_t max_batch_jobs = 256;
+  /// Size of a buffer from the start; larger batches make it grow.
+  std::uint64_t initial_buffer_bytes = 0;
+};
+
+/// A stream (or three) with its buffers. Batches end in the order in which they were issued.
+/// Restricted: the engine's thread.
+class Lane {
+ public:
+  /// @throws std::runtime_error if the device gives no stream, event or table
+  Lane(Device& device, const LaneSettings& settings);
+
+  [[nodiscard]] bool has_free_buffer() const noexcept { return in_flight_ < buffers_.size(); }
+  [[nodiscard]] std::uint32_t in_flight_count() const noexcept { return in_flight_; }
+
+  /// Puts a batch on the device: in → kernels → out → event. Takes the jobs over and leaves `batch`
+  /// empty. A failure shows when the batch is harvested: until then the device may still use the
+  /// buffer and the slots.
+  /// @pre has_free_buffer()
+  void issue(Batch& batch);
+
+  /// How a batch ended.
+  struct Ended {
+    DeviceStatus status;
+    Batch* batch;
+    const BatchTable* table;
+  };
+
+  /// The oldest batch if it is over; it stays valid until `retire`.
+  [[nodiscard]] std::optional<Ended> harvest();
+  /// Frees the buffer of the batch that `harvest` returned.
+  void retire();
+
+  /// The event at the end of the oldest batch.
+  /// @pre in_flight_count() > 0
+  [[nodiscard]] EventId oldest_event() const noexcept { return buffers_[oldest_].over; }
+
+ private:
+  struct Buffer {
+    BatchTable table;
+    DeviceMemory areas[2];
+    DeviceMemory workspace;
+    EventId copied_in{};
+    EventId computed{};
+    EventId over{};
+    Batch batch;
+    DeviceStatus status;
+  };
+
+  [[nodiscard]] DeviceStatus enqueue(Buffer& buffer);
+  [[nodiscard]] DeviceStatus place(Buffer& buffer);
+  [[nodiscard]] DeviceStatus reserve(Buffer& buffer);
+  [[nodiscard]] DeviceStatus grow(DeviceMemory& memory, std::uint64_t needed_bytes);
+  [[nodiscard]] DeviceStatus enqueue_copies_in(Buffer& buffer);
+  [[nodiscard]] DeviceStatus enqueue_kernels(Buffer& buffer);
+  [[nodiscard]] DeviceStatus enqueue_copies_out(Buffer& buffer);
+
+  Device& device_;
+  LaneSettings settings_;
+  StreamId in_{};
+  StreamId compute_{};
+  StreamId out_{};
+  std::vector<Buffer> buffers_;
+  std::uint32_t oldest_ = 0;
+  std::uint32_t in_flight_ = 0;
+  std::vector<CopyRange> ranges_;
+};
+
+}  // namespace overlap

@@ -1,0 +1,111 @@
+#include "tests/unit/channel_harness.hpp"
+
+#include "kernels/kernel_registry.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+
+namespace overlap::testing {
+namespace {
+
+const KernelRegistry& registry() {
+  static const KernelRegistry kernels = KernelRegistry::with_builtin_kernels();
+  return kernels;
+}
+
+ChannelGeometry geometry_of(const ChannelHarness::Shape& shape) {
+  const auto planned =
+      plan_geometry({shape.slot_count, shape.input_bytes, shape.output_bytes, 0},
+                    {1U << 20U, UINT64_MAX, UINT64_MAX, UINT64_MAX});
+  return std::get<ChannelGeometry>(planned);
+}
+
+std::byte pattern(std::uint64_t job_id, std::uint64_t i) noexcept {
+  return static_cast<std::byte>((job_id * 131 + i * 7 + (i >> 8U)) & 0xffU);
+}
+
+}  // namespace
+
+ChannelHarness::ChannelHarness(std::uint64_t id, const std::vector<std::string>& pipelines,
+                               const Shape& shape)
+    : id_(ChannelId{id}),
+      pipelines_(pipelines),
+      pin_chunk_bytes_(shape.pin_chunk_bytes),
+      memory_(nullptr),
+      doorbell_(make_eventfd()),
+      wake_(make_eventfd()) {
+  const ChannelGeometry geometry = geometry_of(shape);
+  memory_ = static_cast<std::byte*>(std::aligned_alloc(kPageBytes, geometry.total_bytes));
+  if (memory_ == nullptr) {
+    throw std::bad_alloc();
+  }
+  std::memset(memory_, 0, geometry.total_bytes);
+  view_ = ChannelView({memory_, geometry.total_bytes}, geometry);
+  write_channel(view_, 0);
+  submissions_ = SubmissionWriter(view_);
+  completions_ = CompletionReader(view_);
+}
+
+ChannelHarness::~ChannelHarness() { std::free(memory_); }
+
+std::unique_ptr<Channel> ChannelHarness::make_channel() {
+  ChannelSetup setup;
+  setup.id = id_;
+  setup.view = view_;
+  for (const std::string& text : pipelines_) {
+    setup.pipelines.push_back(Pipeline::parse(text, registry()));
+  }
+  setup.pinning = plan_pinning(view_.geometry(), pin_chunk_bytes_);
+  setup.doorbell = doorbell_.get();
+  setup.wake = wake_.get();
+  return std::make_unique<Channel>(std::move(setup));
+}
+
+void ChannelHarness::submit(const SubmissionEntry& entry) {
+  if (!submissions_.write(entry)) {
+    throw std::runtime_error("the submission ring is full");
+  }
+  static_cast<void>(submissions_.publish());
+}
+
+void ChannelHarness::submit(std::uint64_t job_id, std::uint32_t slot, std::uint64_t input_bytes,
+                            std::uint16_t flags) {
+  SubmissionEntry entry{};
+  entry.job_id = job_id;
+  entry.slot = slot;
+  entry.input_bytes = input_bytes;
+  entry.flags = flags;
+  submit(entry);
+}
+
+void ChannelHarness::submit_filled(std::uint64_t job_id, std::uint32_t slot,
+                                   std::uint64_t input_bytes) {
+  const std::span<std::byte> input = view_.input(slot);
+  for (std::uint64_t i = 0; i < input_bytes; ++i) {
+    input[i] = pattern(job_id, i);
+  }
+  submit(job_id, slot, input_bytes);
+}
+
+bool ChannelHarness::output_is_copy(std::uint64_t job_id, std::uint32_t slot,
+                                    std::uint64_t bytes) const {
+  const std::span<std::byte> output = view_.output(slot);
+  for (std::uint64_t i = 0; i < bytes; ++i) {
+    if (output[i] != pattern(job_id, i)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::vector<CompletionEntry> ChannelHarness::collect() {
+  std::vector<CompletionEntry> collected;
+  while (completions_.available() != 0) {
+    collected.push_back(completions_.take());
+  }
+  completions_.release();
+  return collected;
+}
+
+}  // namespace overlap::testing

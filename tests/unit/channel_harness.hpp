@@ -1,0 +1,81 @@
+#pragma once
+
+#include "daemon/engine/channel.hpp"
+#include "daemon/engine/engine.hpp"
+#include "shared/completion_ring.hpp"
+#include "shared/file_descriptor.hpp"
+#include "shared/submission_ring.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace overlap::testing {
+
+/// A channel in ordinary memory with a producer's hands on the other end: the engine cannot tell.
+class ChannelHarness {
+ public:
+  struct Shape {
+    std::uint32_t slot_count = 16;
+    std::uint64_t input_bytes = 4096;
+    std::uint64_t output_bytes = 4096;
+    std::uint64_t pin_chunk_bytes = 16U << 20U;
+  };
+
+  ChannelHarness(std::uint64_t id, const std::vector<std::string>& pipelines, const Shape& shape);
+  ~ChannelHarness();
+
+  /// The daemon's end; to be given to an engine once.
+  [[nodiscard]] std::unique_ptr<Channel> make_channel();
+  [[nodiscard]] ChannelId id() const noexcept { return id_; }
+  [[nodiscard]] const ChannelView& view() const noexcept { return view_; }
+
+  /// Submits a job on a slot; fills nothing.
+  void submit(std::uint64_t job_id, std::uint32_t slot, std::uint64_t input_bytes,
+              std::uint16_t flags = 0);
+  void submit(const SubmissionEntry& entry);
+  /// Fills a slot's input with a pattern of its own and submits it.
+  void submit_filled(std::uint64_t job_id, std::uint32_t slot, std::uint64_t input_bytes);
+  /// Whether the slot's output is a copy of the pattern that `submit_filled` wrote.
+  [[nodiscard]] bool output_is_copy(std::uint64_t job_id, std::uint32_t slot,
+                                    std::uint64_t bytes) const;
+  /// What was completed since the last call, collected.
+  [[nodiscard]] std::vector<CompletionEntry> collect();
+
+  SubmissionWriter& submissions() noexcept { return submissions_; }
+  CompletionReader& completions() noexcept { return completions_; }
+
+ private:
+  ChannelId id_;
+  std::vector<std::string> pipelines_;
+  std::uint64_t pin_chunk_bytes_;
+  std::byte* memory_;
+  ChannelView view_;
+  FileDescriptor doorbell_;
+  FileDescriptor wake_;
+  SubmissionWriter submissions_;
+  CompletionReader completions_;
+};
+
+/// Notes what the engine reports.
+class RecordingListener final : public EngineListener {
+ public:
+  void on_violation(ChannelId channel, const std::string& why) override {
+    violations.emplace_back(channel, why);
+  }
+  void on_parked(ChannelId channel, int /*doorbell*/) override { parked.push_back(channel); }
+  void on_unparked(ChannelId channel, int /*doorbell*/) override { unparked.push_back(channel); }
+  void on_removed(ChannelId channel) override { removed.push_back(channel); }
+  void on_drained() override { ++drained; }
+  void on_device_lost(int code) override { lost_codes.push_back(code); }
+
+  std::vector<std::pair<ChannelId, std::string>> violations;
+  std::vector<ChannelId> parked;
+  std::vector<ChannelId> unparked;
+  std::vector<ChannelId> removed;
+  int drained = 0;
+  std::vector<int> lost_codes;
+};
+
+}  // namespace overlap::testing

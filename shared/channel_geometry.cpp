@@ -117,10 +117,12 @@ std::variant<ChannelGeometry, GeometryRefusal> plan_geometry(const GeometryReque
   const auto geometry = roundable ? lay_out(request) : std::nullopt;
   if (!geometry) {
     return GeometryRefusal{"channel bytes",
-                           std::to_string(request.slot_count) + " slots of " +
+                           "channel bytes of " + std::to_string(request.slot_count) + " slots of " +
                                format_bytes(request.input_bytes) + " in and " +
-                               format_bytes(request.output_bytes) +
-                               " out do not fit 64-bit offsets; ask for less"};
+                               format_bytes(request.output_bytes) + " out, and " +
+                               format_bytes(request.table_bytes) + " of tables, exceed " +
+                               format_bytes(kRoundable) +
+                               ", the limit of the offsets; ask for less"};
   }
   if (geometry->total_bytes > limits.max_channel_bytes) {
     return refuse_size("channel bytes", geometry->total_bytes, limits.max_channel_bytes);

@@ -18,7 +18,8 @@
 namespace overlap {
 namespace {
 
-constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
+constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
+constexpr int kSeals = kSizeSeals | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
 
 /// Boost.Interprocess maps anything that hands out a mapping handle.
 class DescriptorMappable {
@@ -32,6 +33,17 @@ class DescriptorMappable {
   int fd_;
 };
 
+/// fallocate, not ftruncate: a later touch of a page that could not be had would be a SIGBUS.
+void allocate_pages(const FileDescriptor& memory, std::uint64_t bytes) {
+  int result = 0;
+  do {
+    result = ::fallocate(memory.get(), 0, 0, static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  if (result != 0) {
+    throw ChannelMemoryError("fallocate of " + format_bytes(bytes), errno);
+  }
+}
+
 }  // namespace
 
 ChannelMemoryError::ChannelMemoryError(const std::string& what, int error_number)
@@ -43,13 +55,11 @@ FileDescriptor create_channel_memory(std::uint64_t bytes) {
   if (!memory) {
     throw ChannelMemoryError("memfd_create", errno);
   }
-  // fallocate, not ftruncate: a later touch of a page that could not be had would be a SIGBUS.
-  int result = 0;
-  do {
-    result = ::fallocate(memory.get(), 0, 0, static_cast<off_t>(bytes));
-  } while (result != 0 && errno == EINTR);
-  if (result != 0) {
-    throw ChannelMemoryError("fallocate of " + format_bytes(bytes), errno);
+  allocate_pages(memory, bytes);
+  // Now, not with the other seals: the producer holds the descriptor in between, and a memory that it
+  // had cut short would be a SIGBUS for the daemon.
+  if (::fcntl(memory.get(), F_ADD_SEALS, kSizeSeals) != 0) {
+    throw ChannelMemoryError("fcntl F_ADD_SEALS of the size", errno);
   }
   return memory;
 }
@@ -62,6 +72,8 @@ void seal_channel_memory(const FileDescriptor& memory) {
   if (seals < 0 || (seals & kSeals) != kSeals) {
     throw ChannelMemoryError("fcntl F_GET_SEALS: a seal is missing", seals < 0 ? errno : EPERM);
   }
+  // Holes that were punched before the seals; there can be no new ones.
+  allocate_pages(memory, channel_memory_bytes(memory));
 }
 
 std::uint64_t channel_memory_bytes(const FileDescriptor& memory) {

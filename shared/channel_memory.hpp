@@ -22,12 +22,14 @@ class ChannelMemoryError : public std::runtime_error {
   int error_number_;
 };
 
-/// A memfd of exactly `bytes`, with every page really allocated, that can be sealed later.
+/// A memfd of exactly `bytes`, with every page really allocated; the size is fixed from here on, the
+/// other seals come later.
 /// @throws ChannelMemoryError, ENOSPC or ENOMEM when there is not enough memory
 [[nodiscard]] FileDescriptor create_channel_memory(std::uint64_t bytes);
 
-/// Fixes the size, forbids holes and new writable mappings; both existing mappings go on working.
-/// @throws ChannelMemoryError if a seal is missing afterwards (needs Linux 5.1)
+/// Forbids holes, new writable mappings and further seals, and allocates the pages of any hole that
+/// was there; both existing mappings go on working.
+/// @throws ChannelMemoryError if a seal is missing afterwards (needs Linux 5.1), or a page
 void seal_channel_memory(const FileDescriptor& memory);
 
 /// The bytes of `memory` as the kernel knows them.

@@ -52,7 +52,8 @@ void write_text(std::span<char> field, std::string_view text) noexcept {
 }
 
 std::string_view read_text(std::span<const char> field) noexcept {
-  return {field.data(), ::strnlen(field.data(), field.size())};
+  const auto end = std::find(field.begin(), field.end(), '\0');
+  return {field.data(), static_cast<std::size_t>(end - field.begin())};
 }
 
 AttachRequest make_attach_request(const GeometryRequest& geometry,

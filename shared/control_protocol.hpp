@@ -160,8 +160,9 @@ struct StatusReply {
   std::uint64_t jobs_failed;
   std::uint64_t input_bytes_done;
   std::uint64_t output_bytes_done;
-  std::uint64_t completions_uncollected;
-  std::uint64_t semaphore_posts;
+  std::uint64_t batches;
+  /// Semaphore posts and eventfd rings, done only for producers that waited.
+  std::uint64_t producer_wakes;
   std::uint64_t engine_sleeps;
   char version[32];
   char backend[16];

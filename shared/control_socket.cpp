@@ -91,6 +91,9 @@ FileDescriptor connect_control_socket(const std::string& path, int& error_number
 
 bool send_packet(const FileDescriptor& socket, std::span<const std::byte> bytes,
                  std::span<const int> descriptors) {
+  if (descriptors.size() > kMaxDescriptors) {
+    return false;
+  }
   iovec what{const_cast<std::byte*>(bytes.data()), bytes.size()};
   msghdr message{};
   message.msg_iov = &what;

@@ -30,8 +30,8 @@ struct Packet {
 /// @return empty on failure
 [[nodiscard]] FileDescriptor connect_control_socket(const std::string& path, int& error_number);
 
-/// Sends one packet, with descriptors. Never blocks, never raises SIGPIPE.
-/// @return false if the peer is gone or does not read
+/// Sends one packet, with up to four descriptors. Never blocks, never raises SIGPIPE.
+/// @return false if the peer is gone or does not read, or if there are more descriptors
 [[nodiscard]] bool send_packet(const FileDescriptor& socket, std::span<const std::byte> bytes,
                                std::span<const int> descriptors = {});
 

@@ -37,8 +37,8 @@ struct ClientSocketPath {
 ///
 /// Thread safety: any.
 /// @return empty if none applies: not root, and neither variable is set
-[[nodiscard]] std::optional<std::string> daemon_socket_path(const std::optional<std::string>& option,
-                                                            const SocketEnvironment& environment);
+[[nodiscard]] std::optional<std::string> daemon_socket_path(
+    const std::optional<std::string>& option, const SocketEnvironment& environment);
 
 /// Where a client connects: `option` (`--socket`), else `$OVERLAPD_SOCKET`, else
 /// `$XDG_RUNTIME_DIR/overlapd.sock` if it exists, else `/run/overlapd/overlapd.sock`.

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <pthread.h>
 
 namespace overlap {
@@ -35,12 +36,17 @@ class HostDevice::Worker {
   };
 
   Worker() : thread_([this] { run(); }) {}
-  ~Worker() {
-    push(Task{});
-    thread_.join();
-  }
+  ~Worker() { stop(); }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
+
+  /// Ends the thread after the tasks before. The second call does nothing.
+  void stop() noexcept {
+    if (thread_.joinable()) {
+      push(Task{});
+      thread_.join();
+    }
+  }
 
   /// Engine's thread. @return the task's number
   std::uint64_t push(const Task& task) noexcept {
@@ -69,9 +75,12 @@ class HostDevice::Worker {
     }
   }
 
-  /// Engine's thread.
+  /// Engine's thread. Rings a duplicate: the caller may close its own before the worker gets there.
   void ring_when_done(std::uint64_t number, int eventfd) noexcept {
-    ring_fd_.store(eventfd, std::memory_order_relaxed);
+    {
+      const std::lock_guard lock(ring_mutex_);
+      ring_fd_ = FileDescriptor(::fcntl(eventfd, F_DUPFD_CLOEXEC, 0));
+    }
     // 'engine asleep': store the number, then load `done_`; the worker stores `done_`, then loads the
     // number. Both seq_cst, so one of the two sees the other.
     ring_at_.store(number, std::memory_order_seq_cst);
@@ -112,7 +121,8 @@ class HostDevice::Worker {
       const std::uint64_t ring_at = ring_at_.load(std::memory_order_seq_cst);
       if (ring_at != 0 && number >= ring_at) {
         ring_at_.store(0, std::memory_order_relaxed);
-        ring(ring_fd_.load(std::memory_order_relaxed));
+        const std::lock_guard lock(ring_mutex_);
+        ring(ring_fd_.get());
       }
       if (stop) {
         return;
@@ -124,7 +134,9 @@ class HostDevice::Worker {
   alignas(128) std::atomic<std::uint64_t> pushed_{0};
   alignas(128) std::atomic<std::uint64_t> done_{0};
   alignas(128) std::atomic<std::uint64_t> ring_at_{0};
-  std::atomic<int> ring_fd_{-1};
+  /// Taken only around a sleep of the engine.
+  std::mutex ring_mutex_;
+  FileDescriptor ring_fd_;
   std::thread thread_;
 };
 
@@ -143,7 +155,12 @@ HostDevice::HostDevice(std::uint32_t worker_count) {
   properties_.default_depth = worker_count == 0 ? 1 : 2;
 }
 
-HostDevice::~HostDevice() = default;
+HostDevice::~HostDevice() {
+  // All threads end before the first worker goes: they wait for each other's tasks.
+  for (const auto& worker : workers_) {
+    worker->stop();
+  }
+}
 
 std::string HostDevice::describe(int code) const {
   return code == 0 ? "no error" : std::strerror(code);

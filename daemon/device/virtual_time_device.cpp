@@ -105,7 +105,7 @@ DeviceStatus VirtualTimeDevice::enqueue_copies(Call call, OpKind kind, StreamId 
   }
   for (const CopyRange& range : ranges) {
     Op op;
-  op.kind = kind;
+    op.kind = kind;
     op.duration_ns = static_cast<std::uint64_t>(cost.count());
     op.range = range;
     enqueue(stream, op);
@@ -145,7 +145,9 @@ DeviceStatus VirtualTimeDevice::record(EventId event, StreamId stream) {
   Op op;
   op.kind = OpKind::record;
   op.event = static_cast<std::uint32_t>(event);
-  op.generation = ++events_[index_of(event)].recorded_generation;
+  Event& recorded = events_[index_of(event)];
+  op.generation = ++recorded.recorded_generation;
+  recorded.pending_generations.insert(op.generation);
   enqueue(stream, op);
   return status;
 }
@@ -162,13 +164,13 @@ DeviceStatus VirtualTimeDevice::wait(StreamId stream, EventId event) {
 EventQuery VirtualTimeDevice::query(EventId event) {
   settle(host_now_ns_);
   Event& asked = events_[index_of(event)];
-  if (asked.over_generation < asked.recorded_generation) {
+  if (asked.pending_generations.contains(asked.recorded_generation)) {
     return {EventState::pending, 0};
   }
-  if (asked.harvested_generation == asked.over_generation) {
+  if (asked.harvested_generation == asked.recorded_generation) {
     return {EventState::ready, 0};
   }
-  asked.harvested_generation = asked.over_generation;
+  asked.harvested_generation = asked.recorded_generation;
   host_now_ns_ += static_cast<std::uint64_t>(costs_.host_per_harvest.count());
   const DeviceStatus status = scripted(Call::complete);
   switch (status.outcome) {
@@ -227,8 +229,9 @@ void VirtualTimeDevice::pass_markers() {
       while (!stream.empty() && stream.front().issued_ns <= device_now_ns_) {
         const Op& op = stream.front();
         if (op.kind == OpKind::record) {
-          events_[op.event].over_generation = op.generation;
-        } else if (op.kind != OpKind::wait || events_[op.event].over_generation < op.generation) {
+          events_[op.event].pending_generations.erase(op.generation);
+        } else if (op.kind != OpKind::wait ||
+                   events_[op.event].pending_generations.contains(op.generation)) {
           break;
         }
         stream.pop_front();

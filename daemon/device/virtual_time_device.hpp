@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace overlap {
@@ -101,8 +102,9 @@ class VirtualTimeDevice final : public Device {
 
   struct Event {
     std::uint64_t recorded_generation = 0;
-    std::uint64_t over_generation = 0;
     std::uint64_t harvested_generation = 0;
+    /// Recorded and not over. An event recorded anew on another stream may be over before its past.
+    std::set<std::uint64_t> pending_generations;
   };
 
   [[nodiscard]] DeviceStatus scripted(Call call);

@@ -100,6 +100,7 @@ void Channel::accept_job(const SubmissionEntry& entry, std::uint64_t now_ns) {
   job.ready_ns = std::min(entry.ready_ns, now_ns);
   job.taken_ns = now_ns;
   slots_[job.slot].job_id = job.job_id;
+  slots_[job.slot].cancelled = false;
 
   if (entry.opcode != static_cast<std::uint8_t>(Opcode::job) ||
       (entry.flags & ~kKnownSubmissionFlags) != 0 ||
@@ -140,27 +141,24 @@ void Channel::accept_job(const SubmissionEntry& entry, std::uint64_t now_ns) {
 }
 
 void Channel::cancel(const SubmissionEntry& entry) noexcept {
-  const Slot& slot = slots_[entry.slot];
-  // Too late, or for a job that the slot no longer holds: the job's own completion says how it ended.
-  if (slot.state != SlotState::queued || slot.job_id != entry.job_id) {
-    return;
-  }
-  const auto found = std::find_if(queue_.begin(), queue_.end(),
-                                  [&](const Job& job) { return job.slot == entry.slot; });
-  if (found != queue_.end()) {
-    found->cancelled = true;
+  Slot& slot = slots_[entry.slot];
+  // Else too late, or for a job that the slot no longer holds: the job's own completion says how it
+  // ended.
+  if (slot.state == SlotState::queued && slot.job_id == entry.job_id) {
+    slot.cancelled = true;
   }
 }
 
 const Job* Channel::next(std::uint64_t now_ns) {
   while (!queue_.empty()) {
     const Job job = queue_.front();
+    const bool cancelled = slots_[job.slot].cancelled;
     const bool expired = job.deadline_ns != 0 && job.deadline_ns <= now_ns;
-    if (!job.cancelled && !expired) {
+    if (!cancelled && !expired) {
       return &queue_.front();
     }
     queue_.pop_front();
-    end(job, {.status = job.cancelled ? JobStatus::cancelled : JobStatus::deadline_passed}, now_ns);
+    end(job, {.status = cancelled ? JobStatus::cancelled : JobStatus::deadline_passed}, now_ns);
   }
   return nullptr;
 }

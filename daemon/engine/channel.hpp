@@ -26,7 +26,6 @@ struct Job {
   std::uint32_t slot = 0;
   std::uint8_t pipeline_index = 0;
   bool isolate = false;
-  bool cancelled = false;
   /// Came back from a batch that failed: runs alone, once more.
   bool retried = false;
   std::uint64_t input_bytes = 0;
@@ -119,6 +118,7 @@ class Channel {
  private:
   struct Slot {
     SlotState state = SlotState::free;
+    bool cancelled = false;
     std::uint64_t job_id = 0;
   };
 

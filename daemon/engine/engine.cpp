@@ -52,13 +52,21 @@ std::size_t Engine::do_work(std::uint64_t now_ns) {
     return 0;
   }
   std::size_t done = harvest(now_ns);
-  done += take(now_ns);
-  done += issue(now_ns);
+  // A job that is issued to a lost device would be taken for one that may have killed it.
+  if (!lost_) {
+    done += take(now_ns);
+    done += issue(now_ns);
+  }
   publish();
   if (leaving_count_ != 0 || draining_) {
     sweep();
   }
   return done;
+}
+
+void Engine::wind_down(std::uint64_t now_ns) {
+  harvest(now_ns);
+  publish();
 }
 
 void Engine::add(std::unique_ptr<Channel> channel, std::uint64_t now_ns) {

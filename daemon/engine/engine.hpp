@@ -62,6 +62,9 @@ class Engine {
   /// @return how much was done; 0 means that calling again at once is of no use
   std::size_t do_work(std::uint64_t now_ns);
 
+  /// The harvest alone: ends what is on the device, takes and issues nothing.
+  void wind_down(std::uint64_t now_ns);
+
   void add(std::unique_ptr<Channel> channel, std::uint64_t now_ns);
   /// Takes nothing more from the channel; `on_removed` follows once its work on the device is over.
   /// An unknown channel is no error: it may have gone for another reason.

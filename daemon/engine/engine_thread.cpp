@@ -101,18 +101,20 @@ void EngineThread::run(Device& device, const EngineSettings& settings,
   started.set_value();
   loop(device);
   // Nothing may touch a slot once this thread has gone.
-  engine_->drain();
   while (engine_->has_work_in_flight() && !engine_->is_lost()) {
-    engine_->do_work(monotonic_now_ns());
+    engine_->wind_down(monotonic_now_ns());
   }
 }
 
 void EngineThread::loop(Device& device) {
   std::uint64_t idle_since_ns = 0;
-  while (!stopping_) {
+  while (true) {
     const std::uint64_t now_ns = monotonic_now_ns();
     if (has_mail_.load(std::memory_order_acquire)) {
       read_mail(now_ns);
+      if (stopping_) {
+        return;
+      }
     }
     if (engine_->do_work(now_ns) != 0) {
       idle_since_ns = 0;

@@ -48,11 +48,29 @@ void Lane::issue(Batch& batch) {
   batch.clear();
   ++in_flight_;
   buffer.status = enqueue(buffer);
-  const DeviceStatus recorded = device_.record(buffer.over, out_);
-  if (!recorded.ok()) {
-    // Without its event nobody can tell when the buffer is free: as bad as a lost device.
-    buffer.status = {DeviceOutcome::lost, recorded.code};
+  DeviceStatus ending;
+  if (!buffer.status.ok() && settings_.kind == LaneKind::three) {
+    // What was enqueued before the failure still uses the buffer and the slots.
+    ending = join(buffer);
   }
+  if (ending.ok()) {
+    ending = device_.record(buffer.over, out_);
+  }
+  if (!ending.ok()) {
+    // Without its event nobody can tell when the buffer is free: as bad as a lost device.
+    buffer.status = {DeviceOutcome::lost, ending.code};
+  }
+}
+
+DeviceStatus Lane::join(Buffer& buffer) {
+  DeviceStatus status = device_.record(buffer.copied_in, in_);
+  if (status.ok()) {
+    status = device_.wait(out_, buffer.copied_in);
+  }
+  if (status.ok()) {
+    status = device_.record(buffer.computed, compute_);
+  }
+  return status.ok() ? device_.wait(out_, buffer.computed) : status;
 }
 
 DeviceStatus Lane::enqueue(Buffer& buffer) {
@@ -140,6 +158,8 @@ DeviceStatus Lane::place(Buffer& buffer) {
     buffer.table.begin_stage(stage, stages[stage].params, job_count);
     std::byte* source = buffer.areas[stage % 2].data();
     std::byte* target = buffer.areas[(stage + 1) % 2].data();
+    const bool from_slot = in_place && stage == 0;
+    const bool to_slot = in_place && stage + 1 == stages.size();
     for (std::uint32_t i = 0; i < job_count; ++i) {
       const BatchJob& entry = batch.jobs[i];
       const std::vector<Plan>& plans = entry.job.plan->plan.stages;
@@ -148,17 +168,19 @@ DeviceStatus Lane::place(Buffer& buffer) {
       const std::uint64_t out_bytes = plans[stage].max_output_bytes;
       overlap_batch_item& item = buffer.table.item(stage, i);
       buffer.table.link_item(stage, i, out_bytes);
-      item.input = source;
       item.input_bytes = in_bytes;
-      item.output = target;
       item.output_capacity_bytes = out_bytes;
-      source += footprint(in_bytes);
-      target += footprint(out_bytes);
-      if (in_place && stage == 0) {
+      if (from_slot) {
         item.input = entry.channel->view().input(entry.job.slot).data();
+      } else {
+        item.input = source;
+        source += footprint(in_bytes);
       }
-      if (in_place && stage + 1 == stages.size()) {
+      if (to_slot) {
         item.output = entry.channel->view().output(entry.job.slot).data();
+      } else {
+        item.output = target;
+        target += footprint(out_bytes);
       }
     }
   }

@@ -68,6 +68,8 @@ class Lane {
   };
 
   [[nodiscard]] DeviceStatus enqueue(Buffer& buffer);
+  /// Makes the out stream wait for whatever is on the other two.
+  [[nodiscard]] DeviceStatus join(Buffer& buffer);
   [[nodiscard]] DeviceStatus place(Buffer& buffer);
   [[nodiscard]] DeviceStatus reserve(Buffer& buffer);
   [[nodiscard]] DeviceStatus grow(DeviceMemory& memory, std::uint64_t needed_bytes);

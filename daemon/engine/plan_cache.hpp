@@ -3,15 +3,16 @@
 #include "kernels/pipeline.hpp"
 
 #include <cstdint>
-#include <deque>
 #include <string>
+#include <unordered_map>
 
 namespace overlap {
 
 /// The plans of one pipeline by input size, so that planning costs nothing on a steady stream.
 ///
-/// A plan stays where it is while jobs use it; plans that nobody uses are dropped beyond a small
-/// number, so a producer with ever new sizes cannot make it grow. Restricted: one thread.
+/// A plan stays where it is while jobs use it; beyond a small number, or twice as many as are in use,
+/// plans that nobody uses are dropped, so a producer with ever new sizes can neither make it grow nor
+/// make it slow. Restricted: one thread.
 class PlanCache {
  public:
   /// A plan in use, or a refusal.
@@ -30,9 +31,16 @@ class PlanCache {
 
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
+  /// Plans that are kept although nobody uses them.
+  static constexpr std::size_t kKeptPlans = 64;
+
  private:
-  // A deque: growing leaves the other entries where they are.
-  std::deque<Entry> entries_;
+  [[nodiscard]] Entry& find_or_plan(const Pipeline& pipeline, std::uint64_t input_bytes);
+  void drop_unused();
+
+  // By input size. Growing leaves the entries where they are.
+  std::unordered_map<std::uint64_t, Entry> entries_;
+  std::size_t limit_ = kKeptPlans;
   Entry* last_ = nullptr;
 };
 

@@ -1,0 +1,35 @@
+# Programs, and the client library for find_package(overlapd): overlap::producer.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(header_folder ${CMAKE_INSTALL_INCLUDEDIR}/overlapd)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/overlapd)
+
+foreach(program IN ITEMS overlapd overlap-send overlapctl overlap-bench)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
+endforeach()
+
+set_target_properties(overlap_warnings PROPERTIES EXPORT_NAME warnings)
+set_target_properties(overlap_shared PROPERTIES EXPORT_NAME shared)
+set_target_properties(overlap_producer PROPERTIES EXPORT_NAME producer)
+install(TARGETS overlap_warnings overlap_shared overlap_producer
+  EXPORT overlapd-targets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  FILE_SET HEADERS DESTINATION ${header_folder}
+  INCLUDES DESTINATION ${header_folder})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/shared ${PROJECT_SOURCE_DIR}/producer
+  DESTINATION ${header_folder}
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+install(FILES ${PROJECT_SOURCE_DIR}/kernels/overlap_kernel.h DESTINATION ${header_folder}/kernels)
+install(EXPORT overlapd-targets NAMESPACE overlap:: DESTINATION ${package_folder})
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/overlapdConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/overlapdConfig.cmake
+  INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/overlapdConfigVersion.cmake
+  COMPATIBILITY SameMajorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/overlapdConfig.cmake
+  ${PROJECT_BINARY_DIR}/overlapdConfigVersion.cmake
+  DESTINATION ${package_folder})

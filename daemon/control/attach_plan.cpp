@@ -1,0 +1,109 @@
+#include "daemon/control/attach_plan.hpp"
+
+#include "daemon/engine/batch.hpp"
+#include "shared/byte_size.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace overlap {
+namespace {
+
+/// What a pipeline needs of the output area, or why it cannot serve this channel.
+std::variant<std::uint64_t, std::string> check_pipeline(const Pipeline& pipeline,
+                                                        std::uint64_t input_bytes,
+                                                        bool needs_cuda) {
+  if (pipeline.stages().size() > kMaxStages) {
+    return "pipeline '" + pipeline.text() + "' has " + std::to_string(pipeline.stages().size()) +
+           " stages, the limit is " + std::to_string(kMaxStages) + "; split it over two channels";
+  }
+  for (const Stage& stage : pipeline.stages()) {
+    if (stage.params.size() > kMaxStageParameters) {
+      return "kernel '" + std::string(stage.kernel->name()) + "' has too many parameters";
+    }
+    if (needs_cuda && !stage.kernel->has_cuda()) {
+      return "kernel '" + std::string(stage.kernel->name()) +
+             "' has no CUDA implementation; use a daemon with backend=host";
+    }
+  }
+  const std::uint64_t largest = pipeline.largest_input_bytes(input_bytes);
+  if (largest == 0) {
+    return "an input area of " + format_bytes(input_bytes) + " is shorter than pipeline '" +
+           pipeline.text() + "' needs: its element or frame is " +
+           format_bytes(pipeline.granule_bytes()) + "; ask for larger slots";
+  }
+  const auto planned = pipeline.plan(largest);
+  const auto& plan = std::get<PipelinePlan>(planned);
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    if (!plan.stages[i].output_size_known || plan.stages[i].stateful) {
+      return "stage " + std::to_string(i + 1) + " of pipeline '" + pipeline.text() +
+             "' has results of unknown size or keeps state, which this daemon does not serve yet";
+    }
+  }
+  return plan.max_output_bytes;
+}
+
+AttachRefusal output_too_small(const Pipeline& pipeline, std::uint64_t needed,
+                               std::uint64_t asked) {
+  return {AttachCode::geometry_refused,
+          "pipeline '" + pipeline.text() + "' makes up to " + format_bytes(needed) +
+              " of a full input area, the output area is " + format_bytes(asked) +
+              "; ask for larger output areas, or for 0 to leave it to the daemon"};
+}
+
+}  // namespace
+
+std::variant<AttachPlan, AttachRefusal> plan_attach(const AttachRequest& request,
+                                                    const KernelRegistry& kernels,
+                                                    const GeometryLimits& limits,
+                                                    bool needs_cuda) {
+  const auto negotiation = negotiate(request);
+  if (const auto* refusal = std::get_if<NegotiationRefusal>(&negotiation)) {
+    return AttachRefusal{refusal->code, refusal->text};
+  }
+  const auto texts = pipeline_texts(request);
+  if (!texts) {
+    return AttachRefusal{AttachCode::malformed_request,
+                         "the list of pipelines is empty or damaged; name at least one"};
+  }
+  AttachPlan plan{std::get<Negotiated>(negotiation), {}, {}};
+  try {
+    for (const std::string& text : *texts) {
+      plan.pipelines.push_back(Pipeline::parse(text, kernels));
+    }
+  } catch (const PipelineError& error) {
+    return AttachRefusal{AttachCode::pipeline_refused, error.what()};
+  }
+
+  // Sizes that the geometry refuses never reach a kernel's arithmetic.
+  GeometryRequest geometry{request.slot_count, request.input_bytes,
+                           request.output_bytes == 0 ? 1 : request.output_bytes,
+                           request.table_bytes};
+  const auto first = plan_geometry(geometry, limits);
+  if (const auto* refusal = std::get_if<GeometryRefusal>(&first)) {
+    return AttachRefusal{AttachCode::geometry_refused, refusal->text};
+  }
+  std::uint64_t largest_output = 1;
+  for (const Pipeline& pipeline : plan.pipelines) {
+    const auto checked = check_pipeline(pipeline, request.input_bytes, needs_cuda);
+    if (const auto* text = std::get_if<std::string>(&checked)) {
+      return AttachRefusal{AttachCode::pipeline_refused, *text};
+    }
+    const std::uint64_t needed = std::get<std::uint64_t>(checked);
+    if (request.output_bytes != 0 && needed > request.output_bytes) {
+      return output_too_small(pipeline, needed, request.output_bytes);
+    }
+    largest_output = std::max(largest_output, needed);
+  }
+  if (request.output_bytes == 0) {
+    geometry.output_bytes = largest_output;
+  }
+  const auto laid_out = plan_geometry(geometry, limits);
+  if (const auto* refusal = std::get_if<GeometryRefusal>(&laid_out)) {
+    return AttachRefusal{AttachCode::geometry_refused, refusal->text};
+  }
+  plan.geometry = std::get<ChannelGeometry>(laid_out);
+  return plan;
+}
+
+}  // namespace overlap

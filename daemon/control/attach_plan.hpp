@@ -1,0 +1,34 @@
+#pragma once
+
+#include "kernels/kernel_registry.hpp"
+#include "kernels/pipeline.hpp"
+#include "shared/channel_geometry.hpp"
+#include "shared/control_protocol.hpp"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace overlap {
+
+/// A channel that can be made.
+struct AttachPlan {
+  Negotiated negotiated;
+  ChannelGeometry geometry;
+  std::vector<Pipeline> pipelines;
+};
+
+/// Why not, for the producer to read.
+struct AttachRefusal {
+  AttachCode code;
+  std::string text;
+};
+
+/// Holds a request against this build, the kernels and the limits; touches nothing.
+/// @param needs_cuda whether every kernel must be able to run on a GPU
+[[nodiscard]] std::variant<AttachPlan, AttachRefusal> plan_attach(const AttachRequest& request,
+                                                                  const KernelRegistry& kernels,
+                                                                  const GeometryLimits& limits,
+                                                                  bool needs_cuda);
+
+}  // namespace overlap

@@ -1,0 +1,55 @@
+#include "daemon/control/cgroup_memory.hpp"
+
+#include <charconv>
+#include <fstream>
+
+namespace overlap {
+namespace {
+
+/// None for "max", an absent file or anything else that is no number.
+std::optional<std::uint64_t> read_number(const std::string& path) {
+  std::ifstream file(path);
+  std::string text;
+  if (!(file >> text)) {
+    return std::nullopt;
+  }
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
+}
+
+std::optional<std::string> own_cgroup(const std::string& membership_file) {
+  std::ifstream file(membership_file);
+  std::string line;
+  while (std::getline(file, line)) {
+    // The unified hierarchy has number 0 and no controllers.
+    if (line.rfind("0::", 0) == 0) {
+      return line.substr(3);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<CgroupMemory> read_cgroup_memory(const std::string& membership_file,
+                                               const std::string& mount_point) {
+  auto cgroup = own_cgroup(membership_file);
+  std::optional<CgroupMemory> tightest;
+  while (cgroup && !cgroup->empty() && *cgroup != "/") {
+    const std::string folder = mount_point + *cgroup;
+    const auto limit = read_number(folder + "/memory.max");
+    const auto current = read_number(folder + "/memory.current");
+    if (limit && current) {
+      const std::uint64_t available = *limit > *current ? *limit - *current : 0;
+      if (!tightest || available < tightest->available_bytes) {
+        tightest = CgroupMemory{available, *cgroup};
+      }
+    }
+    cgroup->resize(cgroup->rfind('/'));
+  }
+  return tightest;
+}
+
+}  // namespace overlap

@@ -1,0 +1,48 @@
+#include "daemon/control/event_poll.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <sys/epoll.h>
+#include <system_error>
+
+namespace overlap {
+namespace {
+
+constexpr std::size_t kMaxEvents = 64;
+
+}  // namespace
+
+EventPoll::EventPoll() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+  if (!epoll_) {
+    throw std::system_error(errno, std::generic_category(), "epoll_create1");
+  }
+}
+
+void EventPoll::add(int fd, EventSource source, std::uint32_t key, Trigger trigger) {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLRDHUP;
+  if (trigger == Trigger::edge) {
+    event.events |= EPOLLET;
+  }
+  event.data.u64 = std::uint64_t{static_cast<std::uint32_t>(source)} << 32U | key;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+}
+
+void EventPoll::remove(int fd) noexcept {
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
+std::span<const PolledEvent> EventPoll::wait(std::span<PolledEvent> storage, int limit_ms) {
+  std::array<epoll_event, kMaxEvents> events;
+  const int limit = static_cast<int>(std::min(events.size(), storage.size()));
+  const int count = ::epoll_wait(epoll_.get(), events.data(), limit, limit_ms);
+  const std::size_t got = count > 0 ? static_cast<std::size_t>(count) : 0;
+  for (std::size_t i = 0; i < got; ++i) {
+    const std::uint64_t data = events[i].data.u64;
+    storage[i] = {static_cast<EventSource>(data >> 32U), static_cast<std::uint32_t>(data)};
+  }
+  return storage.first(got);
+}
+
+}  // namespace overlap

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "shared/file_descriptor.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace overlap {
+
+/// What a readable descriptor is about.
+enum class EventSource : std::uint32_t { listener, signals, mailbox, socket, doorbell };
+
+struct PolledEvent {
+  EventSource source;
+  /// Which session; 0 where there is only one.
+  std::uint32_t key;
+};
+
+/// An epoll set whose events say what they are about. Any thread may add and remove.
+class EventPoll {
+ public:
+  /// @throws std::system_error
+  EventPoll();
+
+  enum class Trigger : std::uint8_t {
+    level,
+    /// For descriptors that are never read.
+    edge,
+  };
+
+  void add(int fd, EventSource source, std::uint32_t key = 0, Trigger trigger = Trigger::level);
+  /// A descriptor that is not there is no error.
+  void remove(int fd) noexcept;
+
+  /// @param limit_ms negative for no limit
+  /// @return events in `storage`; fewer than there are if it is full
+  [[nodiscard]] std::span<const PolledEvent> wait(std::span<PolledEvent> storage, int limit_ms);
+
+ private:
+  FileDescriptor epoll_;
+};
+
+}  // namespace overlap

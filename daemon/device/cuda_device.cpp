@@ -1,0 +1,243 @@
+#include "daemon/device/cuda_device.hpp"
+
+#include "daemon/device/cuda_check.hpp"
+#include "daemon/device/cuda_errors.hpp"
+#include "daemon/device/cuda_numa_node.hpp"
+
+#include <cuda_runtime_api.h>
+#include <algorithm>
+#include <array>
+
+namespace overlap {
+namespace {
+
+int attribute(cudaDeviceAttr which, int index) {
+  int value = 0;
+  OVERLAP_CUDA_CHECK(cudaDeviceGetAttribute(&value, which, index),
+                     "attribute " + std::to_string(which) + ", device " + std::to_string(index));
+  return value;
+}
+
+/// Makes the device current and refuses one on which a slot has two addresses.
+int opened(int index) {
+  throw_unless_success(make_current(index), "cudaSetDevice(" + std::to_string(index) + ")");
+  if (attribute(cudaDevAttrUnifiedAddressing, index) == 0 ||
+      attribute(cudaDevAttrCanUseHostPointerForRegisteredMem, index) == 0) {
+    throw CudaError(cudaErrorNotSupported,
+                    "device " + std::to_string(index) +
+                        " has other addresses for pinned memory than the host: " +
+                        cuda_error_text(cudaErrorNotSupported));
+  }
+  return index;
+}
+
+DeviceProperties read_properties(int index) {
+  cudaDeviceProp found{};
+  OVERLAP_CUDA_CHECK(cudaGetDeviceProperties(&found, index), "device " + std::to_string(index));
+  std::array<char, 32> bus_id{};
+  OVERLAP_CUDA_CHECK(cudaDeviceGetPCIBusId(bus_id.data(), static_cast<int>(bus_id.size()), index),
+                     "device " + std::to_string(index));
+  DeviceProperties properties;
+  properties.backend = "cuda";
+  properties.name = found.name;
+  properties.copy_engine_count = static_cast<std::uint32_t>(std::max(found.asyncEngineCount, 1));
+  properties.numa_node = read_numa_node(bus_id.data());
+  return properties;
+}
+
+CudaMemoryPool pool_if_supported(int index) {
+  return attribute(cudaDevAttrMemoryPoolsSupported, index) != 0 ? CudaMemoryPool(index)
+                                                                : CudaMemoryPool();
+}
+
+}  // namespace
+
+CudaDevice::CudaDevice(int index)
+    : index_(opened(index)), properties_(read_properties(index)), pool_(pool_if_supported(index)) {}
+
+CudaDevice::~CudaDevice() {
+  // The thread that closes need not be the one that opened.
+  (void)make_current(index_);
+}
+
+std::string CudaDevice::describe(int code) const { return cuda_error_text(code); }
+
+DeviceStatus CudaDevice::settle(cudaError_t code) noexcept {
+  if (code == cudaSuccess) {
+    return {};
+  }
+  (void)cudaGetLastError();
+  int lost_code = lost_code_.load(std::memory_order_relaxed);
+  if (lost_code == 0 && ends_the_context(code)) {
+    lost_code = code;
+  }
+  if (lost_code == 0) {
+    // A lost context answers every call with the error that lost it, also this one.
+    const cudaError_t echo = cudaStreamQuery(set_up_.get());
+    (void)cudaGetLastError();
+    lost_code = ends_the_context(echo) ? echo : 0;
+  }
+  if (lost_code == 0) {
+    return {DeviceOutcome::failed, code};
+  }
+  lost_code_.store(lost_code, std::memory_order_relaxed);
+  return {DeviceOutcome::lost, lost_code};
+}
+
+DeviceStatus CudaDevice::pin(std::span<std::byte> range) {
+  if (const cudaError_t code = make_current(index_); code != cudaSuccess) {
+    return settle(code);
+  }
+  // Held over the call: of two threads with the same range, the second must see the first's entry.
+  const std::lock_guard lock(pinned_mutex_);
+  const cudaError_t code = cudaHostRegister(range.data(), range.size(),
+                                            cudaHostRegisterPortable | cudaHostRegisterMapped);
+  if (code == cudaErrorHostMemoryAlreadyRegistered) {
+    const auto known = pinned_.find(range.data());
+    if (known != pinned_.end() && known->second == range.size()) {
+      (void)cudaGetLastError();
+      return {};
+    }
+  }
+  if (code == cudaSuccess) {
+    pinned_.insert_or_assign(range.data(), range.size());
+  }
+  return settle(code);
+}
+
+DeviceStatus CudaDevice::unpin(std::byte* start) {
+  if (const cudaError_t code = make_current(index_); code != cudaSuccess) {
+    return settle(code);
+  }
+  {
+    const std::lock_guard lock(pinned_mutex_);
+    pinned_.erase(start);
+  }
+  // Outside the lock: it waits for every running kernel, and a pin elsewhere need not.
+  return settle(cudaHostUnregister(start));
+}
+
+std::byte* CudaDevice::allocate(std::uint64_t bytes) {
+  if (!settle(make_current(index_)).ok()) {
+    return nullptr;
+  }
+  void* memory = nullptr;
+  if (!pool_) {
+    return settle(cudaMalloc(&memory, bytes)).ok() ? static_cast<std::byte*>(memory) : nullptr;
+  }
+  if (!settle(cudaMallocFromPoolAsync(&memory, bytes, pool_.get(), set_up_.get())).ok() ||
+      !settle(cudaStreamSynchronize(set_up_.get())).ok()) {
+    return nullptr;
+  }
+  return static_cast<std::byte*>(memory);
+}
+
+void CudaDevice::release(std::byte* memory) noexcept {
+  (void)settle(make_current(index_));
+  (void)settle(pool_ ? cudaFreeAsync(memory, set_up_.get()) : cudaFree(memory));
+}
+
+std::byte* CudaDevice::allocate_host_table(std::uint64_t bytes) {
+  if (!settle(make_current(index_)).ok()) {
+    return nullptr;
+  }
+  void* memory = nullptr;
+  const cudaError_t code =
+      cudaHostAlloc(&memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
+  return settle(code).ok() ? static_cast<std::byte*>(memory) : nullptr;
+}
+
+void CudaDevice::release_host_table(std::byte* memory) noexcept {
+  (void)settle(make_current(index_));
+  (void)settle(cudaFreeHost(memory));
+}
+
+StreamId CudaDevice::create_stream() {
+  throw_unless_success(make_current(index_), "cudaSetDevice(" + std::to_string(index_) + ")");
+  streams_.emplace_back();
+  return StreamId{static_cast<std::uint32_t>(streams_.size() - 1)};
+}
+
+EventId CudaDevice::create_event() {
+  throw_unless_success(make_current(index_), "cudaSetDevice(" + std::to_string(index_) + ")");
+  events_.emplace_back();
+  return EventId{static_cast<std::uint32_t>(events_.size() - 1)};
+}
+
+cudaStream_t CudaDevice::handle(StreamId stream) const noexcept {
+  return streams_[static_cast<std::size_t>(stream)].get();
+}
+
+CudaDevice::Event& CudaDevice::at(EventId event) noexcept {
+  return events_[static_cast<std::size_t>(event)];
+}
+
+DeviceStatus CudaDevice::copy_in(StreamId stream, std::span<const CopyRange> ranges) {
+  return copy(stream, ranges, cudaMemcpyHostToDevice);
+}
+
+DeviceStatus CudaDevice::copy_out(StreamId stream, std::span<const CopyRange> ranges) {
+  return copy(stream, ranges, cudaMemcpyDeviceToHost);
+}
+
+DeviceStatus CudaDevice::copy(StreamId stream, std::span<const CopyRange> ranges,
+                              cudaMemcpyKind kind) {
+  cudaError_t code = make_current(index_);
+  for (const CopyRange& range : ranges) {
+    if (code != cudaSuccess) {
+      break;
+    }
+    if (range.bytes != 0) {
+      code = cudaMemcpyAsync(range.destination, range.source, range.bytes, kind, handle(stream));
+    }
+  }
+  return settle(code);
+}
+
+DeviceStatus CudaDevice::launch(StreamId stream, const Kernel& kernel, const overlap_batch& batch) {
+  if (const cudaError_t code = make_current(index_); code != cudaSuccess) {
+    return settle(code);
+  }
+  return settle(static_cast<cudaError_t>(kernel.launch(batch, handle(stream))));
+}
+
+DeviceStatus CudaDevice::record(EventId event, StreamId stream) {
+  if (const cudaError_t code = make_current(index_); code != cudaSuccess) {
+    return settle(code);
+  }
+  at(event).recording = ++recording_count_;
+  return settle(cudaEventRecord(at(event).handle.get(), handle(stream)));
+}
+
+DeviceStatus CudaDevice::wait(StreamId stream, EventId event) {
+  if (const cudaError_t code = make_current(index_); code != cudaSuccess) {
+    return settle(code);
+  }
+  return settle(cudaStreamWaitEvent(handle(stream), at(event).handle.get(), 0));
+}
+
+EventQuery CudaDevice::query(EventId event) {
+  cudaError_t code = make_current(index_);
+  if (code == cudaSuccess) {
+    code = cudaEventQuery(at(event).handle.get());
+  }
+  if (code == cudaSuccess) {
+    return {EventState::ready, 0};
+  }
+  if (code == cudaErrorNotReady) {
+    // Not an error, yet the runtime may remember it as the last one.
+    (void)cudaGetLastError();
+    return {EventState::pending, 0};
+  }
+  const DeviceStatus status = settle(code);
+  return {status.outcome == DeviceOutcome::lost ? EventState::lost : EventState::failed,
+          status.code};
+}
+
+void CudaDevice::ring_when_over(EventId event, int eventfd) {
+  if (settle(make_current(index_)).ok()) {
+    ring_.arm(at(event).handle, at(event).recording, eventfd);
+  }
+}
+
+}  // namespace overlap

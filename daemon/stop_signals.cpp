@@ -1,0 +1,35 @@
+#include "daemon/stop_signals.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <system_error>
+
+namespace overlap {
+
+StopSignals::StopSignals() {
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTERM);
+  sigaddset(&stop, SIGINT);
+  const int result = pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+  if (result != 0) {
+    throw std::system_error(result, std::generic_category(), "pthread_sigmask");
+  }
+  descriptor_ = FileDescriptor(::signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!descriptor_) {
+    throw std::system_error(errno, std::generic_category(), "signalfd");
+  }
+}
+
+void raise_descriptor_limit() noexcept {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+}  // namespace overlap

@@ -13,8 +13,8 @@ namespace overlap {
 [[nodiscard]] inline const overlap_batch_item& item_at(const overlap_batch& batch,
                                                        std::uint32_t index) noexcept {
   const auto* const first = reinterpret_cast<const std::byte*>(batch.items);
-  return *reinterpret_cast<const overlap_batch_item*>(
-      first + std::size_t{index} * batch.item_stride_bytes);
+  return *reinterpret_cast<const overlap_batch_item*>(first +
+                                                      std::size_t{index} * batch.item_stride_bytes);
 }
 
 }  // namespace overlap

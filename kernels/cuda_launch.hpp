@@ -9,7 +9,8 @@ namespace overlap {
 /// Whether the functions below can launch anything.
 [[nodiscard]] bool built_with_cuda() noexcept;
 
-/// Each enqueues its kernel for the whole batch on `stream` and returns at once. Thread safety: any.
+/// Each enqueues its kernel for the whole batch on `stream` and returns at once.
+/// Thread safety: any.
 /// @return a `cudaError_t` value of this launch alone, 0 for success; `cudaErrorNotSupported` in a
 ///         build without CUDA
 /// @pre the current device is the stream's; the items' pointers are device or mapped pinned memory

@@ -3,8 +3,8 @@
 namespace overlap {
 
 // The one place that knows which instruction sets the host loops are compiled for. Explicit calls
-// rather than `target_clones`: clang 14 has no usable one, and its load-time resolvers run before
-// a sanitizer is ready.
+// rather than `target_clones`: they mean the same to every compiler, and need no resolver that runs
+// at load time, before a sanitizer is ready.
 
 #if defined(__x86_64__)
 

@@ -3,10 +3,13 @@
 #include "kernels/kernel.hpp"
 #include "kernels/kernel_registry.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace overlap {
@@ -40,7 +43,8 @@ class Pipeline {
  public:
   /// Reads the text form. Every parameter not named takes its default.
   /// @throws PipelineError for an empty stage, an unknown kernel or parameter, a value that is no
-  ///         number, not finite or out of range, a parameter given twice
+  ///         number, not finite or out of range, a parameter given twice, values that do not go
+  ///         together (the stage refuses even one granule)
   [[nodiscard]] static Pipeline parse(std::string_view text, const KernelRegistry& registry);
 
   [[nodiscard]] const std::vector<Stage>& stages() const noexcept { return stages_; }
@@ -55,6 +59,8 @@ class Pipeline {
   [[nodiscard]] PipelinePlanOrRefusal plan(std::uint64_t input_bytes) const;
 
   /// The largest input that fits `capacity_bytes` and that `plan` accepts; 0 if there is none.
+  /// Exact as long as each output is proportional to its input, as with every built-in kernel;
+  /// else it is the largest found in a bounded search down from the capacity.
   [[nodiscard]] std::uint64_t largest_input_bytes(std::uint64_t capacity_bytes) const;
 
   /// Runs every stage's reference one after the other.

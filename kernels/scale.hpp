@@ -19,10 +19,11 @@ struct ScaleParams {
 /// `scale`: every element x becomes a * x + b, rounded twice: after the product and after the sum,
 /// never fused. Host, CUDA and reference agree bit for bit (NaN payloads aside).
 ///
-/// f32: `a` and `b` are rounded to f32 once, then both steps are f32 arithmetic. f64: f64 arithmetic.
+/// f32: `a` and `b` are rounded to f32 once, then both steps are f32 arithmetic.
+/// f64: both steps are f64 arithmetic.
 /// NaN, infinities and denormals follow IEEE 754; denormals are kept.
-/// u8, i16, i32: both steps in f64, then to the nearest integer, ties to even, then saturated to the
-/// type: what is beyond its range becomes its smallest or largest value.
+/// u8, i16, i32: both steps in f64, then to the nearest integer, ties to even, then saturated to
+/// the type: what is beyond its range becomes its smallest or largest value.
 class ScaleKernel final : public Kernel {
  public:
   [[nodiscard]] std::string_view name() const noexcept override;

@@ -36,20 +36,29 @@ std::optional<std::string> own_cgroup(const std::string& membership_file) {
 std::optional<CgroupMemory> read_cgroup_memory(const std::string& membership_file,
                                                const std::string& mount_point) {
   auto cgroup = own_cgroup(membership_file);
+  if (!cgroup || cgroup->empty() || cgroup->front() != '/') {
+    return std::nullopt;
+  }
+  if (*cgroup == "/") {
+    cgroup->clear();
+  }
   std::optional<CgroupMemory> tightest;
-  while (cgroup && !cgroup->empty() && *cgroup != "/") {
+  while (true) {
     const std::string folder = mount_point + *cgroup;
     const auto limit = read_number(folder + "/memory.max");
     const auto current = read_number(folder + "/memory.current");
     if (limit && current) {
       const std::uint64_t available = *limit > *current ? *limit - *current : 0;
       if (!tightest || available < tightest->available_bytes) {
-        tightest = CgroupMemory{available, *cgroup};
+        tightest = CgroupMemory{available, cgroup->empty() ? "/" : *cgroup};
       }
+    }
+    // The mount point counts too: a container's own limit stands there. The machine's root has none.
+    if (cgroup->empty()) {
+      return tightest;
     }
     cgroup->resize(cgroup->rfind('/'));
   }
-  return tightest;
 }
 
 }  // namespace overlap

@@ -27,8 +27,13 @@ Listener::Listener(std::string path, std::uint32_t mode) : path_(std::move(path)
                         " fit; choose a shorter one with --socket");
   }
   lock();
-  clear_stale_socket();
-  bind_and_listen(mode);
+  try {
+    clear_stale_socket();
+    bind_and_listen(mode);
+  } catch (...) {
+    ::unlink((path_ + ".lock").c_str());
+    throw;
+  }
 }
 
 Listener::~Listener() {

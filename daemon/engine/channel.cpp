@@ -6,13 +6,6 @@
 #include <cassert>
 
 namespace overlap {
-namespace {
-
-constexpr std::uint32_t to_kib(std::uint64_t bytes) noexcept {
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>((bytes + 1023) / 1024, UINT32_MAX));
-}
-
-}  // namespace
 
 Channel::Channel(ChannelSetup setup)
     : setup_(std::move(setup)),
@@ -110,7 +103,7 @@ void Channel::accept_job(const SubmissionEntry& entry, std::uint64_t now_ns) {
   }
   const ChannelGeometry& geometry = setup_.view.geometry();
   if (job.input_bytes > geometry.input_bytes) {
-    end(job, {.status = JobStatus::input_size_refused, .detail_value = to_kib(job.input_bytes)},
+    end(job, {.status = JobStatus::input_size_refused, .detail_value = detail_kib(job.input_bytes)},
         now_ns);
     return;
   }
@@ -128,9 +121,9 @@ void Channel::accept_job(const SubmissionEntry& entry, std::uint64_t now_ns) {
     const JobEnd refused =
         !plan.refusal.empty()
             ? JobEnd{.status = JobStatus::input_size_refused,
-                     .detail_value = to_kib(job.input_bytes)}
+                     .detail_value = detail_kib(job.input_bytes)}
             : JobEnd{.status = JobStatus::output_too_small,
-                     .detail_value = to_kib(plan.plan.max_output_bytes)};
+                     .detail_value = detail_kib(plan.plan.max_output_bytes)};
     PlanCache::release(plan);
     end(job, refused, now_ns);
     return;

@@ -44,6 +44,12 @@ struct JobEnd {
   std::uint32_t detail_value = 0;
 };
 
+/// A size as `detail_value` tells it: KiB, rounded up, at most what fits.
+[[nodiscard]] constexpr std::uint32_t detail_kib(std::uint64_t bytes) noexcept {
+  const std::uint64_t kib = bytes / 1024 + (bytes % 1024 != 0 ? 1 : 0);
+  return kib < UINT32_MAX ? static_cast<std::uint32_t>(kib) : UINT32_MAX;
+}
+
 /// Everything that the engine needs to serve a channel. The memory outlives the channel.
 struct ChannelSetup {
   ChannelId id{};

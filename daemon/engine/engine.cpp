@@ -19,8 +19,7 @@ JobEnd end_of(const Lane::Ended& ended, std::size_t stage_count, std::uint32_t j
       return {.output_bytes = ended.table->item(stage_count - 1, job).output_capacity_bytes};
     case OVERLAP_ITEM_OUTPUT_TOO_SMALL: {
       const std::uint64_t needed = ended.table->output_bytes(stage_count - 1, job);
-      return {.status = JobStatus::output_too_small,
-              .detail_value = static_cast<std::uint32_t>((needed + 1023) / 1024)};
+      return {.status = JobStatus::output_too_small, .detail_value = detail_kib(needed)};
     }
     default:
       return {.status = JobStatus::kernel_failed};

@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <csignal>
 #include <functional>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -44,6 +46,15 @@ class LogSink final : public spdlog::sinks::base_sink<spdlog::details::null_mute
   /// @pre called before the first message
   void also_count(std::function<std::uint64_t()> elsewhere) { elsewhere_ = std::move(elsewhere); }
 
+  [[nodiscard]] std::uint64_t flush_count() {
+    const std::lock_guard lock(flush_mutex_);
+    return flush_count_;
+  }
+  [[nodiscard]] bool wait_for_flush_after(std::uint64_t count, std::chrono::milliseconds limit) {
+    std::unique_lock lock(flush_mutex_);
+    return flushed_.wait_for(lock, limit, [&] { return flush_count_ > count; });
+  }
+
   /// One line about what was lost since the last such line, if there is anything to tell.
   /// @return false if it could not be written
   bool report_dropped() {
@@ -71,13 +82,21 @@ class LogSink final : public spdlog::sinks::base_sink<spdlog::details::null_mute
     }
   }
 
-  void flush_() override {}
+  /// Comes from the queue, behind every message that was there before it.
+  void flush_() override {
+    const std::lock_guard lock(flush_mutex_);
+    ++flush_count_;
+    flushed_.notify_all();
+  }
 
  private:
   LogOutput output_;
   std::function<std::uint64_t()> elsewhere_;
   std::atomic<std::uint64_t> dropped_count_{0};
   std::uint64_t reported_count_ = 0;
+  std::mutex flush_mutex_;
+  std::condition_variable flushed_;
+  std::uint64_t flush_count_ = 0;
 };
 
 Log::Log(const LogSettings& settings)
@@ -108,6 +127,12 @@ Log::~Log() {
   pool_.reset();
   sink_->also_count([overrun_count] { return overrun_count; });
   sink_->report_dropped();
+}
+
+bool Log::drain(std::chrono::milliseconds limit) {
+  const std::uint64_t before = sink_->flush_count();
+  logger_->flush();
+  return sink_->wait_for_flush_after(before, limit);
 }
 
 std::uint64_t Log::dropped_count() const {

@@ -2,6 +2,7 @@
 
 #include <spdlog/logger.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -48,6 +49,13 @@ class Log {
 
   /// Valid as long as this object. A call on it never throws and never blocks on the output.
   [[nodiscard]] spdlog::logger& logger() noexcept { return *logger_; }
+
+  /// Waits until everything logged before has been offered to the output: for a program that is
+  /// about to leave without destructors. `logger().flush()` does not wait.
+  ///
+  /// Thread safety: any.
+  /// @return false if that took longer than `limit`
+  bool drain(std::chrono::milliseconds limit);
 
   /// Messages lost so far: overrun in the queue, not taken by the output, or not formattable.
   ///

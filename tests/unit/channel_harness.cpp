@@ -1,23 +1,16 @@
 #include "tests/unit/channel_harness.hpp"
 
-#include "kernels/kernel_registry.hpp"
+#include "tests/unit/scripted_kernels.hpp"
 
-#include <cstdlib>
-#include <cstring>
+#include <unistd.h>
 #include <stdexcept>
 
 namespace overlap::testing {
 namespace {
 
-const KernelRegistry& registry() {
-  static const KernelRegistry kernels = KernelRegistry::with_builtin_kernels();
-  return kernels;
-}
-
 ChannelGeometry geometry_of(const ChannelHarness::Shape& shape) {
-  const auto planned =
-      plan_geometry({shape.slot_count, shape.input_bytes, shape.output_bytes, 0},
-                    {1U << 20U, UINT64_MAX, UINT64_MAX, UINT64_MAX});
+  const auto planned = plan_geometry({shape.slot_count, shape.input_bytes, shape.output_bytes, 0},
+                                     {1U << 20U, UINT64_MAX, UINT64_MAX, UINT64_MAX});
   return std::get<ChannelGeometry>(planned);
 }
 
@@ -28,34 +21,28 @@ std::byte pattern(std::uint64_t job_id, std::uint64_t i) noexcept {
 }  // namespace
 
 ChannelHarness::ChannelHarness(std::uint64_t id, const std::vector<std::string>& pipelines,
-                               const Shape& shape)
+                               const Shape& shape, const KernelRegistry* registry)
     : id_(ChannelId{id}),
-      pipelines_(pipelines),
       pin_chunk_bytes_(shape.pin_chunk_bytes),
-      memory_(nullptr),
+      geometry_(geometry_of(shape)),
+      memory_(geometry_.total_bytes),
+      view_(memory_.bytes(), geometry_),
       doorbell_(make_eventfd()),
       wake_(make_eventfd()) {
-  const ChannelGeometry geometry = geometry_of(shape);
-  memory_ = static_cast<std::byte*>(std::aligned_alloc(kPageBytes, geometry.total_bytes));
-  if (memory_ == nullptr) {
-    throw std::bad_alloc();
+  for (const std::string& text : pipelines) {
+    pipelines_.push_back(
+        Pipeline::parse(text, registry != nullptr ? *registry : scripted_registry()));
   }
-  std::memset(memory_, 0, geometry.total_bytes);
-  view_ = ChannelView({memory_, geometry.total_bytes}, geometry);
   write_channel(view_, 0);
   submissions_ = SubmissionWriter(view_);
   completions_ = CompletionReader(view_);
 }
 
-ChannelHarness::~ChannelHarness() { std::free(memory_); }
-
 std::unique_ptr<Channel> ChannelHarness::make_channel() {
   ChannelSetup setup;
   setup.id = id_;
   setup.view = view_;
-  for (const std::string& text : pipelines_) {
-    setup.pipelines.push_back(Pipeline::parse(text, registry()));
-  }
+  setup.pipelines = pipelines_;
   setup.pinning = plan_pinning(view_.geometry(), pin_chunk_bytes_);
   setup.doorbell = doorbell_.get();
   setup.wake = wake_.get();
@@ -76,6 +63,14 @@ void ChannelHarness::submit(std::uint64_t job_id, std::uint32_t slot, std::uint6
   entry.slot = slot;
   entry.input_bytes = input_bytes;
   entry.flags = flags;
+  submit(entry);
+}
+
+void ChannelHarness::cancel(std::uint64_t job_id, std::uint32_t slot) {
+  SubmissionEntry entry{};
+  entry.job_id = job_id;
+  entry.slot = slot;
+  entry.opcode = static_cast<std::uint8_t>(Opcode::cancel);
   submit(entry);
 }
 
@@ -106,6 +101,11 @@ std::vector<CompletionEntry> ChannelHarness::collect() {
   }
   completions_.release();
   return collected;
+}
+
+std::uint64_t take_rings(int eventfd) noexcept {
+  std::uint64_t count = 0;
+  return ::read(eventfd, &count, sizeof count) == sizeof count ? count : 0;
 }
 
 }  // namespace overlap::testing

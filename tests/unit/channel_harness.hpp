@@ -5,6 +5,7 @@
 #include "shared/completion_ring.hpp"
 #include "shared/file_descriptor.hpp"
 #include "shared/submission_ring.hpp"
+#include "tests/unit/guarded_memory.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -13,7 +14,8 @@
 
 namespace overlap::testing {
 
-/// A channel in ordinary memory with a producer's hands on the other end: the engine cannot tell.
+/// A channel with a producer's hands on the other end, in memory between two inaccessible pages: the
+/// engine cannot tell it from a real one, and a step over either end is a crash.
 class ChannelHarness {
  public:
   struct Shape {
@@ -23,18 +25,25 @@ class ChannelHarness {
     std::uint64_t pin_chunk_bytes = 16U << 20U;
   };
 
-  ChannelHarness(std::uint64_t id, const std::vector<std::string>& pipelines, const Shape& shape);
-  ~ChannelHarness();
+  /// @param registry where the pipelines' kernels are found; null: `scripted_registry()`
+  ChannelHarness(std::uint64_t id, const std::vector<std::string>& pipelines, const Shape& shape,
+                 const KernelRegistry* registry = nullptr);
 
   /// The daemon's end; to be given to an engine once.
   [[nodiscard]] std::unique_ptr<Channel> make_channel();
   [[nodiscard]] ChannelId id() const noexcept { return id_; }
   [[nodiscard]] const ChannelView& view() const noexcept { return view_; }
+  [[nodiscard]] const Pipeline& pipeline(std::uint8_t index = 0) const noexcept {
+    return pipelines_[index];
+  }
+  [[nodiscard]] int doorbell() const noexcept { return doorbell_.get(); }
+  [[nodiscard]] int wake() const noexcept { return wake_.get(); }
 
   /// Submits a job on a slot; fills nothing.
   void submit(std::uint64_t job_id, std::uint32_t slot, std::uint64_t input_bytes,
               std::uint16_t flags = 0);
   void submit(const SubmissionEntry& entry);
+  void cancel(std::uint64_t job_id, std::uint32_t slot);
   /// Fills a slot's input with a pattern of its own and submits it.
   void submit_filled(std::uint64_t job_id, std::uint32_t slot, std::uint64_t input_bytes);
   /// Whether the slot's output is a copy of the pattern that `submit_filled` wrote.
@@ -42,21 +51,29 @@ class ChannelHarness {
                                     std::uint64_t bytes) const;
   /// What was completed since the last call, collected.
   [[nodiscard]] std::vector<CompletionEntry> collect();
+  /// Whether the slot is marked as being on the device.
+  [[nodiscard]] bool is_marked_issued(std::uint32_t slot) const noexcept {
+    return view_.issued(slot).load(std::memory_order_acquire) != 0;
+  }
 
   SubmissionWriter& submissions() noexcept { return submissions_; }
   CompletionReader& completions() noexcept { return completions_; }
 
  private:
   ChannelId id_;
-  std::vector<std::string> pipelines_;
+  std::vector<Pipeline> pipelines_;
   std::uint64_t pin_chunk_bytes_;
-  std::byte* memory_;
+  ChannelGeometry geometry_;
+  GuardedMemory memory_;
   ChannelView view_;
   FileDescriptor doorbell_;
   FileDescriptor wake_;
   SubmissionWriter submissions_;
   CompletionReader completions_;
 };
+
+/// The count of an eventfd, taken back to 0: whether it was rung.
+[[nodiscard]] std::uint64_t take_rings(int eventfd) noexcept;
 
 /// Notes what the engine reports.
 class RecordingListener final : public EngineListener {

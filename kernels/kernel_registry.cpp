@@ -1,0 +1,71 @@
+#include "kernels/kernel_registry.hpp"
+
+#include "kernels/copy.hpp"
+#include "kernels/scale.hpp"
+#include "kernels/transpose.hpp"
+#include "kernels/vector_add.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace overlap {
+namespace {
+
+/// A name that a pipeline's text can hold: the separators `:`, `,`, `=` and `|` stay out.
+bool is_kernel_name(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char character) {
+    return (character >= 'a' && character <= 'z') || (character >= '0' && character <= '9') ||
+           character == '_';
+  });
+}
+
+}  // namespace
+
+KernelRegistry KernelRegistry::with_builtin_kernels() {
+  KernelRegistry registry;
+  registry.add(std::make_unique<CopyKernel>());
+  registry.add(std::make_unique<ScaleKernel>());
+  registry.add(std::make_unique<TransposeKernel>());
+  registry.add(std::make_unique<VectorAddKernel>());
+  return registry;
+}
+
+void KernelRegistry::add(std::unique_ptr<Kernel> kernel) {
+  if (kernel == nullptr) {
+    throw std::invalid_argument("no kernel to register: the pointer is null");
+  }
+  const std::string name(kernel->name());
+  if (!is_kernel_name(name)) {
+    throw std::invalid_argument("kernel name '" + name +
+                                "' cannot be written in a pipeline; use a-z, 0-9 and _ only");
+  }
+  if (find(name) != nullptr) {
+    throw std::invalid_argument("kernel name '" + name + "' is taken; choose another");
+  }
+  const auto after =
+      std::find_if(kernels_.begin(), kernels_.end(),
+                   [&name](const std::unique_ptr<Kernel>& known) { return known->name() > name; });
+  kernels_.insert(after, std::move(kernel));
+}
+
+const Kernel* KernelRegistry::find(std::string_view name) const noexcept {
+  for (const std::unique_ptr<Kernel>& kernel : kernels_) {
+    if (kernel->name() == name) {
+      return kernel.get();
+    }
+  }
+  return nullptr;
+}
+
+std::vector<const Kernel*> KernelRegistry::all() const {
+  std::vector<const Kernel*> result;
+  result.reserve(kernels_.size());
+  for (const std::unique_ptr<Kernel>& kernel : kernels_) {
+    result.push_back(kernel.get());
+  }
+  return result;
+}
+
+}  // namespace overlap

@@ -1,0 +1,22 @@
+#include "kernels/cuda_launch.hpp"
+
+namespace overlap {
+namespace {
+
+/// `cudaErrorNotSupported`, by its number: this file is for machines without the toolkit.
+constexpr int kNotSupported = 801;
+
+}  // namespace
+
+bool built_with_cuda() noexcept { return false; }
+
+int launch_copy(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
+int launch_scale(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
+int launch_transpose(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {
+  return kNotSupported;
+}
+int launch_vector_add(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {
+  return kNotSupported;
+}
+
+}  // namespace overlap

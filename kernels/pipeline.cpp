@@ -1,0 +1,231 @@
+#include "kernels/pipeline.hpp"
+
+#include "kernels/parameter_text.hpp"
+
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+namespace overlap {
+namespace {
+
+/// Sizes tried below the largest candidate where a kernel's output is not proportional to its
+/// input, so that the combined granule is only a guess.
+constexpr int kSearchSteps = 65'536;
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) {
+      return parts;
+    }
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::string kernel_list(const KernelRegistry& registry) {
+  std::string list;
+  for (const Kernel* const kernel : registry.all()) {
+    list += (list.empty() ? "" : ", ") + std::string(kernel->name());
+  }
+  return list.empty() ? "none" : list;
+}
+
+std::string parameter_list(const Kernel& kernel) {
+  std::string list;
+  for (const Parameter& parameter : kernel.parameters()) {
+    list += (list.empty() ? "" : "; ") + std::string(parameter.name) + ": " +
+            describe_values(parameter);
+  }
+  return list.empty() ? "it takes no parameters" : "it takes " + list;
+}
+
+/// Reads one stage; every error names it by number and text.
+class StageParser {
+ public:
+  StageParser(std::size_t number, std::string_view text) : number_(number), text_(text) {}
+
+  [[nodiscard]] Stage parse(const KernelRegistry& registry) const {
+    if (text_.empty()) {
+      fail("is empty; name one of the kernels: " + kernel_list(registry));
+    }
+    const std::size_t colon = text_.find(':');
+    const std::string_view name = text_.substr(0, colon);
+    const Kernel* const kernel = registry.find(name);
+    if (kernel == nullptr) {
+      fail("names the unknown kernel " + quoted(name) +
+           "; the known ones are: " + kernel_list(registry));
+    }
+    Stage stage{kernel, {}};
+    for (const Parameter& parameter : kernel->parameters()) {
+      stage.params.push_back(parameter.default_value);
+    }
+    if (colon != std::string_view::npos) {
+      std::vector<bool> given(stage.params.size(), false);
+      for (const std::string_view word : split(text_.substr(colon + 1), ',')) {
+        assign(word, *kernel, stage.params, given);
+      }
+    }
+    // Values that are each in range may still not go together.
+    const PlanOrRefusal trial = kernel->plan(stage.params, kernel->granule_bytes(stage.params));
+    if (const auto* const refusal = std::get_if<Refusal>(&trial)) {
+      fail("cannot run: " + refusal->text);
+    }
+    return stage;
+  }
+
+ private:
+  void assign(std::string_view word, const Kernel& kernel, ParameterValues& params,
+              std::vector<bool>& given) const {
+    const std::size_t equals = word.find('=');
+    const std::string_view name = word.substr(0, equals);
+    const std::span<const Parameter> declared = kernel.parameters();
+    std::size_t index = 0;
+    while (index < declared.size() && declared[index].name != name) {
+      ++index;
+    }
+    const std::string owner(kernel.name());
+    if (name.empty()) {
+      fail("has an empty parameter where NAME=VALUE should be; of " + owner + ", " +
+           parameter_list(kernel));
+    }
+    if (index == declared.size()) {
+      fail("names the unknown parameter " + quoted(name) + " of " + owner + "; " +
+           parameter_list(kernel));
+    }
+    if (equals == std::string_view::npos) {
+      fail("gives the parameter " + quoted(name) + " no value; write " + std::string(name) +
+           "=VALUE, where VALUE is " + describe_values(declared[index]));
+    }
+    if (given[index]) {
+      fail("gives the parameter " + quoted(name) + " twice; keep one of them");
+    }
+    given[index] = true;
+    const ValueOrRefusal value = parse_value(declared[index], word.substr(equals + 1));
+    if (const auto* const refusal = std::get_if<Refusal>(&value)) {
+      fail("has a bad value: " + refusal->text);
+    }
+    params[index] = std::get<overlap_param_value>(value);
+  }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw PipelineError("pipeline stage " + std::to_string(number_) + " " + quoted(text_) + " " +
+                        what);
+  }
+
+  std::size_t number_;
+  std::string_view text_;
+};
+
+/// @return nothing if the product does not fit
+std::optional<std::uint64_t> checked_product(std::uint64_t a, std::uint64_t b) {
+  if (a != 0 && b > std::numeric_limits<std::uint64_t>::max() / a) {
+    return std::nullopt;
+  }
+  return a * b;
+}
+
+/// The smallest input that gives every stage whole granules, as long as outputs are proportional
+/// to inputs; nothing if some stage cannot be satisfied that way.
+std::optional<std::uint64_t> combined_granule(const std::vector<Stage>& stages) {
+  std::uint64_t granule = 1;
+  std::uint64_t reaching = 1;  // what an input of `granule` bytes has become at this stage
+  for (const Stage& stage : stages) {
+    const std::uint64_t wanted = stage.kernel->granule_bytes(stage.params);
+    const std::uint64_t factor = wanted / std::gcd(wanted, reaching);
+    const auto widened = checked_product(granule, factor);
+    const auto reaching_widened = checked_product(reaching, factor);
+    if (!widened || !reaching_widened) {
+      return std::nullopt;
+    }
+    const PlanOrRefusal plan = stage.kernel->plan(stage.params, *reaching_widened);
+    const auto* const sizes = std::get_if<Plan>(&plan);
+    if (sizes == nullptr || sizes->max_output_bytes == 0) {
+      return std::nullopt;
+    }
+    granule = *widened;
+    reaching = sizes->max_output_bytes;
+  }
+  return granule;
+}
+
+}  // namespace
+
+Pipeline::Pipeline(std::string text, std::vector<Stage> stages)
+    : text_(std::move(text)), stages_(std::move(stages)) {}
+
+Pipeline Pipeline::parse(std::string_view text, const KernelRegistry& registry) {
+  if (text.empty()) {
+    throw PipelineError("the pipeline is empty; name at least one of the kernels: " +
+                        kernel_list(registry));
+  }
+  std::vector<Stage> stages;
+  for (const std::string_view part : split(text, '|')) {
+    stages.push_back(StageParser(stages.size() + 1, part).parse(registry));
+  }
+  return Pipeline(std::string(text), std::move(stages));
+}
+
+std::uint64_t Pipeline::granule_bytes() const noexcept {
+  return stages_.front().kernel->granule_bytes(stages_.front().params);
+}
+
+PipelinePlanOrRefusal Pipeline::plan(std::uint64_t input_bytes) const {
+  PipelinePlan result;
+  std::uint64_t bytes = input_bytes;
+  for (const Stage& stage : stages_) {
+    Plan sizes;
+    if (bytes != 0) {
+      PlanOrRefusal planned = stage.kernel->plan(stage.params, bytes);
+      if (auto* const refusal = std::get_if<Refusal>(&planned)) {
+        const std::string where =
+            stages_.size() == 1 ? "" : "stage " + std::to_string(result.stages.size() + 1) + ": ";
+        return Refusal{where + refusal->text};
+      }
+      sizes = std::get<Plan>(planned);
+    }
+    bytes = sizes.max_output_bytes;
+    result.output_size_known = result.output_size_known && sizes.output_size_known;
+    result.stages.push_back(sizes);
+  }
+  result.max_output_bytes = bytes;
+  return result;
+}
+
+std::uint64_t Pipeline::largest_input_bytes(std::uint64_t capacity_bytes) const {
+  const std::uint64_t step = combined_granule(stages_).value_or(granule_bytes());
+  std::uint64_t candidate = capacity_bytes - capacity_bytes % step;
+  for (int tries = 0; candidate != 0 && tries < kSearchSteps; ++tries, candidate -= step) {
+    if (std::holds_alternative<PipelinePlan>(plan(candidate))) {
+      return candidate;
+    }
+  }
+  return 0;
+}
+
+std::vector<std::byte> Pipeline::reference(std::span<const std::byte> input) const {
+  const PipelinePlanOrRefusal planned = plan(input.size());
+  if (const auto* const refusal = std::get_if<Refusal>(&planned)) {
+    throw PipelineError(refusal->text);
+  }
+  std::vector<std::byte> bytes(input.begin(), input.end());
+  for (const Stage& stage : stages_) {
+    if (bytes.empty()) {
+      break;
+    }
+    // The bytes that really reach a stage may be fewer than the bound that was planned with.
+    const PlanOrRefusal sizes = stage.kernel->plan(stage.params, bytes.size());
+    if (const auto* const refusal = std::get_if<Refusal>(&sizes)) {
+      throw PipelineError(refusal->text);
+    }
+    std::vector<std::byte> output(std::get<Plan>(sizes).max_output_bytes);
+    output.resize(stage.kernel->reference(stage.params, bytes, output));
+    bytes = std::move(output);
+  }
+  return bytes;
+}
+
+}  // namespace overlap

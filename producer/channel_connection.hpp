@@ -1,0 +1,64 @@
+#pragma once
+
+#include "producer/fork_guard.hpp"
+#include "shared/channel_memory.hpp"
+#include "shared/channel_view.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace overlap {
+
+/// What the daemon said of itself when it accepted.
+struct DaemonLimits {
+  std::uint32_t max_slot_count = 0;
+  std::uint64_t max_slot_bytes = 0;
+  std::uint64_t max_channel_bytes = 0;
+};
+
+/// The descriptors of an attached channel.
+struct ChannelDescriptors {
+  PrivateDescriptor socket;
+  PrivateDescriptor doorbell;
+  PrivateDescriptor wake;
+};
+
+/// One attach: socket, doorbell, wake eventfd and the mapping. Slots and results share it, so that
+/// the memory outlives the connection for as long as one of them points into it.
+class ChannelConnection {
+ public:
+  ChannelConnection(ChannelDescriptors descriptors, ChannelMapping mapping,
+                    const ChannelGeometry& geometry, std::string backend, DaemonLimits limits)
+      : descriptors_(std::move(descriptors)),
+        mapping_(std::move(mapping)),
+        view_(mapping_.bytes(), geometry),
+        backend_(std::move(backend)),
+        limits_(limits) {}
+
+  [[nodiscard]] const ChannelView& view() const noexcept { return view_; }
+  [[nodiscard]] const ChannelGeometry& geometry() const noexcept { return view_.geometry(); }
+  [[nodiscard]] const std::string& backend() const noexcept { return backend_; }
+  [[nodiscard]] const DaemonLimits& limits() const noexcept { return limits_; }
+
+  /// Empty after `hang_up`.
+  [[nodiscard]] const FileDescriptor& socket() const noexcept {
+    return descriptors_.socket.descriptor();
+  }
+  /// -1 after `hang_up`.
+  [[nodiscard]] int wake_descriptor() const noexcept { return descriptors_.wake.get(); }
+  void ring_doorbell() const noexcept { ring(descriptors_.doorbell.get()); }
+  /// Wakes the thread that sleeps on this channel's semaphore.
+  void post() const noexcept;
+
+  /// Closes the descriptors; the memory stays mapped. Restricted: nobody uses them meanwhile.
+  void hang_up() noexcept;
+
+ private:
+  ChannelDescriptors descriptors_;
+  ChannelMapping mapping_;
+  ChannelView view_;
+  std::string backend_;
+  DaemonLimits limits_;
+};
+
+}  // namespace overlap

@@ -1,0 +1,380 @@
+#include "producer/producer_core.hpp"
+
+#include "shared/byte_size.hpp"
+
+#include <sys/socket.h>
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace overlap {
+namespace {
+
+constexpr std::uint64_t kDefaultSpinNs = 20'000;
+
+std::uint64_t spin_time_ns(const ProducerOptions& options) {
+  if (options.spin) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(options.spin->count(), 0));
+  }
+  // With two hardware threads or fewer, polling takes away the one that the daemon needs.
+  return std::thread::hardware_concurrency() <= 2 ? 0 : kDefaultSpinNs;
+}
+
+AttachGoal attach_plan(const ProducerOptions& options) {
+  if (options.pipelines.empty()) {
+    throw InvalidSubmission(
+        "a channel needs at least one pipeline; name one, for example \"scale:a=2,b=1\"");
+  }
+  AttachGoal plan;
+  plan.path = client_socket_path(options.socket_path, SocketEnvironment::of_this_process());
+  plan.geometry = {options.slot_count, options.input_bytes, options.output_bytes,
+                   options.table_bytes};
+  plan.pipelines = options.pipelines;
+  plan.step_timeout = options.attach_timeout;
+  return plan;
+}
+
+}  // namespace
+
+ProducerCore::ProducerCore(ProducerOptions options)
+    : options_(std::move(options)),
+      spin_ns_(spin_time_ns(options_)),
+      plan_(attach_plan(options_)),
+      connection_(attach_channel(plan_)),
+      writer_(connection_->view()),
+      reader_(connection_->view()),
+      slots_(connection_.get(), connection_->geometry().slot_count) {
+  // The next daemon is asked for the same channel, not for what it would choose.
+  plan_.geometry.output_bytes = connection_->geometry().output_bytes;
+  plan_.stop_descriptor = watcher_.stop_descriptor();
+}
+
+void ProducerCore::start() {
+  watcher_.start({[this] { return connection_->socket().get(); }, [this] { serve_socket(); },
+                  [this] { on_alarm(); }});
+}
+
+void ProducerCore::stop() noexcept {
+  {
+    const Lock lock(mutex_);
+    if (std::exchange(stopped_, true)) {
+      return;
+    }
+    fail({ChannelFailure::Kind::gone, "the Producer was destroyed", CloseReason::none, {}});
+  }
+  watcher_.stop();
+  const Lock lock(mutex_);
+  poll_.close();
+  connection_->hang_up();
+}
+
+std::optional<Slot> ProducerCore::acquire(std::uint64_t deadline_ns) {
+  Lock lock(mutex_);
+  // Only a handle that goes makes a slot free, so there is no completion to wait for; what has come
+  // is collected all the same, so that the daemon never holds results for a thread that waits here.
+  collect();
+  for (;;) {
+    raise_if_failed();
+    if (state_ == State::live) {
+      if (const auto index = slots_.acquire()) {
+        return Slot(SlotHold(shared_from_this(), connection_, *index));
+      }
+    }
+    if (deadline_ns != kNoDeadline && monotonic_now_ns() >= deadline_ns) {
+      return std::nullopt;
+    }
+    ++slot_waiters_;
+    if (deadline_ns == kNoDeadline) {
+      slots_changed_.wait(lock);
+    } else {
+      slots_changed_.wait_until(
+          lock, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline_ns)));
+    }
+    --slot_waiters_;
+  }
+}
+
+void ProducerCore::give_back(const SlotKey& slot) noexcept {
+  const Lock lock(mutex_);
+  slots_.give_back(slot);
+  if (slot_waiters_ > 0) {
+    slots_changed_.notify_one();
+  }
+}
+
+void ProducerCore::validate(std::span<const Submission> submissions) const {
+  for (const Submission& submission : submissions) {
+    const SlotHold& hold = submission.slot.hold();
+    if (!hold) {
+      throw InvalidSubmission(
+          "the slot handle is empty: it was moved from, submitted or released; acquire a slot");
+    }
+    if (hold.core() != this) {
+      throw InvalidSubmission("the slot belongs to another Producer; submit it there");
+    }
+    const std::uint64_t capacity_bytes = hold.connection()->geometry().input_bytes;
+    const SubmitOptions& options = submission.options;
+    if (options.input_bytes && *options.input_bytes > capacity_bytes) {
+      throw InvalidSubmission("input_bytes is " + std::to_string(*options.input_bytes) +
+                              ", the slot's input area has " + std::to_string(capacity_bytes) +
+                              "; attach with larger slots or submit less");
+    }
+    if (options.pipeline_index >= options_.pipelines.size()) {
+      throw InvalidSubmission("pipeline_index is " + std::to_string(options.pipeline_index) +
+                              ", the channel has " + std::to_string(options_.pipelines.size()) +
+                              "; name one of those that were attached");
+    }
+  }
+}
+
+void ProducerCore::bring_to_current_channel(Lock& lock, std::span<Submission> submissions) {
+  while (state_ == State::live) {
+    const auto stale = std::find_if(
+        submissions.begin(), submissions.end(),
+        [&](Submission& submission) { return submission.slot.hold().connection() != connection_; });
+    if (stale == submissions.end()) {
+      return;
+    }
+    SlotHold& hold = stale->slot.hold();
+    const SlotKey key = hold.key();
+    const std::uint32_t place = slots_.place_of(key);
+    const std::shared_ptr<ChannelConnection> target = connection_;
+    const std::uint64_t bytes = stale->options.input_bytes.value_or(target->geometry().input_bytes);
+    lock.unlock();
+    // Input areas can be large; nobody else writes to a place that is kept for this very handle.
+    std::memcpy(target->view().input(place).data(),
+                hold.connection()->view().input(key.index).data(), bytes);
+    lock.lock();
+    if (target == connection_) {
+      slots_.settle(key);
+      hold.forget();
+      hold = SlotHold(shared_from_this(), target, place);
+    }
+  }
+}
+
+void ProducerCore::submit(std::span<Submission> submissions, std::span<JobId> ids) {
+  validate(submissions);
+  Lock lock(mutex_);
+  bring_to_current_channel(lock, submissions);
+  raise_if_failed();
+  const std::uint64_t now_ns = monotonic_now_ns();
+  for (std::size_t i = 0; i < submissions.size(); ++i) {
+    SlotHold& hold = submissions[i].slot.hold();
+    const SubmitOptions& options = submissions[i].options;
+    JobRecord job;
+    job.tag = submissions[i].tag;
+    job.connection = hold.connection();
+    job.slot = hold.index();
+    job.pipeline_index = options.pipeline_index;
+    job.input_bytes = options.input_bytes.value_or(job.connection->geometry().input_bytes);
+    job.deadline_ns = options.deadline_ns;
+    job.ready_ns = now_ns;
+    if (state_ == State::live) {
+      slots_.submit(hold.key());
+    } else {
+      // It is given a place in the next channel when it is submitted there.
+      slots_.give_back(hold.key());
+    }
+    hold.forget();
+    ids[i] = jobs_.add(std::move(job));
+    if (state_ == State::live && !queued_jobs_ && !write_job(ids[i], *jobs_.find(ids[i]))) {
+      queued_jobs_ = true;
+    }
+  }
+  publish();
+  if (has_backlog()) {
+    retry_soon();
+  }
+}
+
+bool ProducerCore::write_job(JobId id, JobRecord& job) {
+  SubmissionEntry entry{};
+  entry.job_id = job_number(id);
+  entry.slot = job.slot;
+  entry.opcode = static_cast<std::uint8_t>(Opcode::job);
+  entry.pipeline_index = job.pipeline_index;
+  entry.flags = job.isolated() ? kSubmissionIsolate : std::uint16_t{0};
+  entry.input_bytes = job.input_bytes;
+  entry.deadline_ns = job.deadline_ns;
+  entry.ready_ns = job.ready_ns;
+  // With at most one job a slot, and cancel entries kept to the other half, there is room, but the
+  // daemon may publish a completion a moment before it gives the places of what it took back.
+  if (!writer_.write(entry)) {
+    return false;
+  }
+  ++entries_written_;
+  job.phase = JobPhase::submitted;
+  job.cancel_written = false;
+  if (job.cancel_wanted) {
+    write_cancel(id, job);
+  }
+  return true;
+}
+
+void ProducerCore::write_cancel(JobId id, JobRecord& job) {
+  // Acquire 'submissions taken', as the writer does.
+  const std::uint32_t taken =
+      connection_->view().daemon_words().submission_head.load(std::memory_order_acquire);
+  while (!cancel_positions_.empty() &&
+         static_cast<std::int32_t>(taken - cancel_positions_.front()) > 0) {
+    cancel_positions_.pop_front();
+  }
+  const ChannelGeometry& geometry = connection_->geometry();
+  SubmissionEntry entry{};
+  entry.job_id = job_number(id);
+  entry.slot = job.slot;
+  entry.opcode = static_cast<std::uint8_t>(Opcode::cancel);
+  entry.ready_ns = monotonic_now_ns();
+  if (cancel_positions_.size() >= geometry.ring_capacity - geometry.slot_count ||
+      !writer_.write(entry)) {
+    ++deferred_cancels_;
+    return;
+  }
+  cancel_positions_.push_back(entries_written_++);
+  job.cancel_written = true;
+}
+
+void ProducerCore::write_backlog() {
+  if (std::exchange(queued_jobs_, false)) {
+    while (const auto id = jobs_.first_queued()) {
+      if (!write_job(*id, *jobs_.find(*id))) {
+        queued_jobs_ = true;
+        break;
+      }
+    }
+  }
+  if (std::exchange(deferred_cancels_, 0) != 0) {
+    jobs_.for_each_unfinished([this](JobId id, JobRecord& job) {
+      if (job.phase == JobPhase::submitted && job.cancel_wanted && !job.cancel_written) {
+        write_cancel(id, job);
+      }
+    });
+  }
+  publish();
+}
+
+void ProducerCore::retry_soon() const noexcept {
+  watcher_.set_alarm(monotonic_now_ns() + kRingRetryNs);
+}
+
+void ProducerCore::publish() {
+  if (state_ == State::live && writer_.publish()) {
+    connection_->ring_doorbell();
+  }
+}
+
+bool ProducerCore::cancel(JobId id) {
+  const Lock lock(mutex_);
+  collect();
+  JobRecord* const job = jobs_.find(id);
+  if (job == nullptr || job->phase == JobPhase::done) {
+    return false;
+  }
+  raise_if_failed();
+  if (!std::exchange(job->cancel_wanted, true) && job->phase == JobPhase::submitted) {
+    write_cancel(id, *job);
+    publish();
+    if (has_backlog()) {
+      retry_soon();
+    }
+  }
+  return true;
+}
+
+std::uint32_t ProducerCore::collect() {
+  if (state_ != State::live) {
+    return 0;
+  }
+  if (has_backlog()) {
+    write_backlog();
+  }
+  const std::uint32_t count = reader_.available();
+  if (count == 0) {
+    return 0;
+  }
+  if (count > connection_->geometry().ring_capacity) {
+    fail_as_broken("it claims " + std::to_string(count) + " completions in a ring of " +
+                   std::to_string(connection_->geometry().ring_capacity));
+    return 0;
+  }
+  const std::uint64_t now_ns = monotonic_now_ns();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (!accept(reader_.take(), now_ns)) {
+      return i;
+    }
+  }
+  reader_.release();
+  if (followers_ > 0) {
+    results_changed_.notify_all();
+  }
+  if (std::exchange(poll_armed_, false)) {
+    poll_.wake();
+  }
+  return count;
+}
+
+bool ProducerCore::accept(const CompletionEntry& entry, std::uint64_t now_ns) {
+  JobRecord* const job = jobs_.find(JobId{entry.job_id});
+  if (job == nullptr || job->phase != JobPhase::submitted || job->slot != entry.slot ||
+      entry.output_bytes > connection_->geometry().output_bytes) {
+    fail_as_broken("it answered job " + std::to_string(entry.job_id) + " in slot " +
+                   std::to_string(entry.slot) + " with " + std::to_string(entry.output_bytes) +
+                   " bytes, which is no answer to anything under way");
+    return false;
+  }
+  jobs_.finish(JobId{entry.job_id}, *job, entry, now_ns);
+  return true;
+}
+
+Result ProducerCore::pick_up(JobId id) {
+  JobRecord job = jobs_.remove(id);
+  SlotHold hold(shared_from_this(), std::move(job.connection), job.slot);
+  return {std::move(hold), id, job};
+}
+
+std::optional<JobId> ProducerCore::next_result(ResultOrder order) const noexcept {
+  if (order == ResultOrder::completion) {
+    return jobs_.first_done();
+  }
+  const auto id = jobs_.first_submitted();
+  return id && jobs_.is_done(*id) ? id : std::nullopt;
+}
+
+void ProducerCore::fail(ChannelFailure failure) noexcept {
+  if (state_ != State::failed) {
+    state_ = State::failed;
+    failure_ = std::move(failure);
+    wake_everybody();
+  }
+}
+
+void ProducerCore::fail_as_broken(const std::string& what) noexcept {
+  fail({ChannelFailure::Kind::closed,
+        "the daemon broke the rules of the channel: " + what +
+            "; daemon and library may be of different builds: update both",
+        CloseReason::violation,
+        {}});
+  // The watcher hears of it and hangs up.
+  ::shutdown(connection_->socket().get(), SHUT_RDWR);
+}
+
+void ProducerCore::raise_if_failed() const {
+  if (state_ == State::failed) {
+    failure_.raise();
+  }
+}
+
+std::shared_ptr<ChannelConnection> ProducerCore::connection() const {
+  const Lock lock(mutex_);
+  return connection_;
+}
+
+std::uint32_t ProducerCore::resume_count() const {
+  const Lock lock(mutex_);
+  return resume_count_;
+}
+
+}  // namespace overlap

@@ -1,0 +1,176 @@
+#pragma once
+
+#include "producer/attach_sequence.hpp"
+#include "producer/channel_connection.hpp"
+#include "producer/completion_poll.hpp"
+#include "producer/fork_guard.hpp"
+#include "producer/job_table.hpp"
+#include "producer/producer_error.hpp"
+#include "producer/producer_options.hpp"
+#include "producer/result.hpp"
+#include "producer/slot_table.hpp"
+#include "producer/submission.hpp"
+#include "producer/watcher.hpp"
+#include "shared/completion_ring.hpp"
+#include "shared/monotonic_clock.hpp"
+#include "shared/submission_ring.hpp"
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+
+namespace overlap {
+
+/// A deadline that never comes.
+inline constexpr std::uint64_t kNoDeadline = UINT64_MAX;
+
+/// When entries that found no room in the submission ring are tried again.
+inline constexpr std::uint64_t kRingRetryNs = 1'000'000;
+
+enum class ResultOrder : std::uint8_t { completion, submission };
+
+/// What stands behind a `Producer` and every handle that it gave out.
+///
+/// One mutex guards everything below it. At most one thread, the leader, polls and then sleeps on the
+/// channel's semaphore, without the mutex; the other waiters sleep on `results_changed_`. Whoever
+/// holds the mutex may collect completions. The word `waiting` in the channel belongs to the leader
+/// while there is one, else to the holder of the mutex.
+///
+/// ```
+///  live ──► resuming ──► live       the socket hung up; the watcher attaches afresh
+///    │          │
+///    └──────────┴──────► failed     closed with a reason, refused, or nobody came back
+/// ```
+/// Thread safety: any.
+class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
+ public:
+  /// @throws AttachError, InvalidSubmission
+  explicit ProducerCore(ProducerOptions options);
+  /// Starts the watcher.
+  void start();
+  /// Leaves the channel; handles stay valid. Idempotent.
+  void stop() noexcept;
+
+  [[nodiscard]] bool forked() const noexcept { return fork_flag_.raised(); }
+  void check_fork() const { fork_flag_.check(); }
+
+  /// @param deadline_ns CLOCK_MONOTONIC; one that has passed: do not wait
+  [[nodiscard]] std::optional<Slot> acquire(std::uint64_t deadline_ns);
+  /// @pre ids.size() == submissions.size()
+  void submit(std::span<Submission> submissions, std::span<JobId> ids);
+  [[nodiscard]] bool cancel(JobId id);
+  void flush();
+  [[nodiscard]] std::optional<Result> wait_job(JobId id, std::uint64_t deadline_ns);
+  [[nodiscard]] std::optional<Result> wait_in(ResultOrder order, std::uint64_t deadline_ns);
+  /// Never waits; arms `completion_descriptor` when it finds nothing.
+  [[nodiscard]] std::optional<Result> try_in(ResultOrder order);
+  [[nodiscard]] int completion_descriptor();
+
+  [[nodiscard]] std::shared_ptr<ChannelConnection> connection() const;
+  [[nodiscard]] std::uint32_t resume_count() const;
+
+  /// For handles that go.
+  void give_back(const SlotKey& slot) noexcept;
+
+ private:
+  enum class State : std::uint8_t { live, resuming, failed };
+  using Lock = std::unique_lock<std::mutex>;
+
+  // producer_core.cpp: slots, submission, collection.
+  void validate(std::span<const Submission> submissions) const;
+  void bring_to_current_channel(Lock& lock, std::span<Submission> submissions);
+  [[nodiscard]] bool write_job(JobId id, JobRecord& job);
+  void write_cancel(JobId id, JobRecord& job);
+  [[nodiscard]] bool has_backlog() const noexcept { return queued_jobs_ || deferred_cancels_ > 0; }
+  void write_backlog();
+  void retry_soon() const noexcept;
+  void publish();
+  std::uint32_t collect();
+  [[nodiscard]] bool accept(const CompletionEntry& entry, std::uint64_t now_ns);
+  [[nodiscard]] Result pick_up(JobId id);
+  [[nodiscard]] std::optional<JobId> next_result(ResultOrder order) const noexcept;
+  void fail(ChannelFailure failure) noexcept;
+  void fail_as_broken(const std::string& what) noexcept;
+  void raise_if_failed() const;
+
+  // producer_wait.cpp: leader, followers, poll loops.
+  template <class Done>
+  bool wait_until(Lock& lock, std::uint64_t deadline_ns, Done done);
+  void lead(Lock& lock, std::uint64_t deadline_ns);
+  void follow(Lock& lock, std::uint64_t deadline_ns);
+  void arm_poll();
+  void disarm_poll() noexcept;
+  void wake_everybody() noexcept;
+  void on_alarm();
+
+  // producer_resume.cpp: on the watcher's thread.
+  void serve_socket();
+  void lose_channel(CloseReason reason);
+  void close_channel(CloseReason reason, std::string_view daemon_text);
+  void account_for_death();
+  [[nodiscard]] std::shared_ptr<ChannelConnection> attach_afresh();
+  void adopt_channel(std::shared_ptr<ChannelConnection> connection);
+  void resubmit(Lock& lock);
+
+  ForkFlag fork_flag_;
+  ProducerOptions options_;
+  std::uint64_t spin_ns_;
+  AttachGoal plan_;
+  Watcher watcher_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable results_changed_;
+  std::condition_variable slots_changed_;
+  std::uint32_t followers_ = 0;
+  std::uint32_t slot_waiters_ = 0;
+  bool leader_active_ = false;
+  /// A poll loop found nothing and may be asleep on `poll_`.
+  bool poll_armed_ = false;
+  CompletionPoll poll_;
+
+  State state_ = State::live;
+  ChannelFailure failure_;
+  bool stopped_ = false;
+  /// The daemon said that it is stopping; not a death, then.
+  bool draining_ = false;
+  std::uint32_t resume_count_ = 0;
+
+  /// Replaced by the watcher's thread alone, so that this thread may read it without the mutex.
+  std::shared_ptr<ChannelConnection> connection_;
+  SubmissionWriter writer_;
+  CompletionReader reader_;
+  SlotTable slots_;
+  JobTable jobs_;
+  /// Entries written to the current ring; runs freely.
+  std::uint32_t entries_written_ = 0;
+  /// Where in the ring the cancel entries are that the daemon may not have taken.
+  std::deque<std::uint32_t> cancel_positions_;
+  std::uint32_t deferred_cancels_ = 0;
+  /// Jobs wait in a live channel for room in the ring.
+  bool queued_jobs_ = false;
+};
+
+template <class Done>
+bool ProducerCore::wait_until(Lock& lock, std::uint64_t deadline_ns, Done done) {
+  for (;;) {
+    collect();
+    if (done()) {
+      return true;
+    }
+    raise_if_failed();
+    if (deadline_ns != kNoDeadline && monotonic_now_ns() >= deadline_ns) {
+      return false;
+    }
+    if (state_ == State::live && !leader_active_) {
+      lead(lock, deadline_ns);
+    } else {
+      follow(lock, deadline_ns);
+    }
+  }
+}
+
+}  // namespace overlap

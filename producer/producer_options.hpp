@@ -1,0 +1,36 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace overlap {
+
+/// What a producer asks the daemon for, and how it waits.
+struct ProducerOptions {
+  /// Empty: `$OVERLAPD_SOCKET`, `$XDG_RUNTIME_DIR/overlapd.sock` if it exists, else
+  /// `/run/overlapd/overlapd.sock`.
+  std::optional<std::string> socket_path{};
+  /// At least one, for example `scale:a=2,b=1`; a job names one by its index.
+  std::vector<std::string> pipelines{};
+  std::uint32_t slot_count = 8;
+  /// Input area of one slot, bytes.
+  std::uint64_t input_bytes = 0;
+  /// Output area of one slot, bytes; 0: the most that the pipelines make of a full input area.
+  std::uint64_t output_bytes = 0;
+  /// Table region of the channel, bytes.
+  std::uint64_t table_bytes = 0;
+  /// Bound of every single step of attaching.
+  std::chrono::milliseconds attach_timeout{5000};
+  /// Whether to carry on with the next daemon after this one has gone.
+  bool resume = true;
+  /// How long nobody may answer before the remaining jobs end in `DaemonGone`.
+  std::chrono::milliseconds resume_timeout{30000};
+  /// How long a waiting thread polls before it sleeps. Empty: 20 us, or 0 where there are at most
+  /// two hardware threads, because polling would then take the daemon's.
+  std::optional<std::chrono::nanoseconds> spin{};
+};
+
+}  // namespace overlap

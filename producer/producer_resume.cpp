@@ -1,0 +1,200 @@
+#include "producer/producer_core.hpp"
+#include "shared/control_protocol.hpp"
+#include "shared/control_socket.hpp"
+#include "shared/duration_text.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace overlap {
+namespace {
+
+constexpr std::chrono::milliseconds kFirstBackOff{10};
+constexpr std::chrono::milliseconds kLongestBackOff{500};
+
+}  // namespace
+
+void ProducerCore::serve_socket() {
+  for (;;) {
+    const Packet packet = receive_packet(connection_->socket());
+    if (packet.outcome == Packet::Outcome::empty) {
+      return;
+    }
+    if (packet.outcome == Packet::Outcome::closed) {
+      lose_channel(draining_ ? CloseReason::drain : CloseReason::none);
+      return;
+    }
+    const auto closing = read_message<ClosingNotice>(packet.bytes, MessageType::closing);
+    // Other messages belong to later versions.
+    if (!closing) {
+      continue;
+    }
+    if (closing->reason != CloseReason::drain) {
+      close_channel(closing->reason, read_text(closing->text));
+      return;
+    }
+    // Jobs under way may still finish: the channel lives until the socket is closed.
+    draining_ = true;
+  }
+}
+
+void ProducerCore::close_channel(CloseReason reason, std::string_view daemon_text) {
+  const Lock lock(mutex_);
+  collect();
+  std::string text = "the daemon closed the channel: " + std::string(close_reason_text(reason));
+  if (!daemon_text.empty()) {
+    text += ": " + std::string(daemon_text);
+  }
+  text += "; " + std::to_string(jobs_.unfinished()) + " jobs have no result; attach anew";
+  fail({ChannelFailure::Kind::closed, std::move(text), reason, {}});
+  poll_.detach();
+  connection_->hang_up();
+}
+
+void ProducerCore::lose_channel(CloseReason reason) {
+  {
+    const Lock lock(mutex_);
+    // What the dead daemon had answered is answered: collect it before anything is run again.
+    collect();
+    poll_.detach();
+    connection_->hang_up();
+    if (state_ == State::failed) {
+      return;
+    }
+    draining_ = false;
+    if (!options_.resume) {
+      fail({ChannelFailure::Kind::gone,
+            "the daemon at " + plan_.path.path + " has gone (" +
+                std::string(close_reason_text(reason)) + ") and resuming is switched off; " +
+                std::to_string(jobs_.unfinished()) + " jobs have no result; attach anew",
+            reason,
+            {}});
+      return;
+    }
+    if (reason == CloseReason::none) {
+      account_for_death();
+    }
+    state_ = State::resuming;
+    jobs_.for_each_unfinished([](JobId, JobRecord& job) { job.phase = JobPhase::queued; });
+    wake_everybody();
+  }
+  if (auto connection = attach_afresh()) {
+    adopt_channel(std::move(connection));
+  }
+}
+
+void ProducerCore::account_for_death() {
+  const ChannelView& view = connection_->view();
+  const std::uint64_t now_ns = monotonic_now_ns();
+  jobs_.for_each_unfinished([&](JobId id, JobRecord& job) {
+    // Acquire: the daemon is gone, its last store is all there is.
+    const bool issued = job.phase == JobPhase::submitted &&
+                        view.issued(job.slot).load(std::memory_order_acquire) != 0;
+    if (count_death(job, issued)) {
+      CompletionEntry lost{};
+      lost.job_id = job_number(id);
+      lost.slot = job.slot;
+      lost.status = static_cast<std::uint16_t>(JobStatus::device_lost);
+      lost.ready_ns = job.ready_ns;
+      jobs_.finish(id, job, lost, now_ns);
+    }
+  });
+}
+
+std::shared_ptr<ChannelConnection> ProducerCore::attach_afresh() {
+  const std::uint64_t end_ns =
+      monotonic_now_ns() +
+      static_cast<std::uint64_t>(std::chrono::nanoseconds(options_.resume_timeout).count());
+  std::chrono::nanoseconds back_off = kFirstBackOff;
+  for (;;) {
+    std::string last_try;
+    try {
+      return attach_channel(plan_);
+    } catch (const AttachError& error) {
+      if (!may_pass(error.problem())) {
+        const Lock lock(mutex_);
+        fail({ChannelFailure::Kind::refused, error.what(), CloseReason::none, error.problem()});
+        return nullptr;
+      }
+      last_try = error.what();
+    } catch (const std::exception& error) {
+      last_try = error.what();
+    }
+    const std::uint64_t now_ns = monotonic_now_ns();
+    if (now_ns >= end_ns) {
+      const Lock lock(mutex_);
+      fail({ChannelFailure::Kind::gone,
+            "the daemon at " + plan_.path.path + " has gone and none came back within " +
+                format_duration(options_.resume_timeout) + "; " +
+                std::to_string(jobs_.unfinished()) +
+                " jobs have no result; start overlapd and attach anew (last try: " + last_try + ")",
+            CloseReason::none,
+            {}});
+      return nullptr;
+    }
+    back_off = std::min(back_off, std::chrono::nanoseconds(end_ns - now_ns));
+    if (watcher_.stopped_within(back_off)) {
+      return nullptr;
+    }
+    back_off = std::min<std::chrono::nanoseconds>(back_off * 2, kLongestBackOff);
+  }
+}
+
+void ProducerCore::adopt_channel(std::shared_ptr<ChannelConnection> connection) {
+  Lock lock(mutex_);
+  if (state_ == State::failed) {
+    connection->hang_up();
+    return;
+  }
+  slots_ = slots_.successor(connection.get());
+  connection_ = std::move(connection);
+  writer_ = SubmissionWriter(connection_->view());
+  reader_ = CompletionReader(connection_->view());
+  entries_written_ = 0;
+  cancel_positions_.clear();
+  deferred_cancels_ = 0;
+  queued_jobs_ = false;
+  poll_.attach(connection_->wake_descriptor());
+  resubmit(lock);
+  if (state_ == State::failed) {
+    return;
+  }
+  state_ = State::live;
+  ++resume_count_;
+  publish();
+  if (poll_armed_) {
+    arm_poll();
+  }
+  results_changed_.notify_all();
+  slots_changed_.notify_all();
+}
+
+void ProducerCore::resubmit(Lock& lock) {
+  while (state_ == State::resuming) {
+    const auto id = jobs_.first_queued();
+    if (!id) {
+      return;
+    }
+    JobRecord& job = *jobs_.find(*id);
+    const std::shared_ptr<ChannelConnection> source = job.connection;
+    const std::uint32_t source_slot = job.slot;
+    const std::uint32_t slot = slots_.take_for_job();
+    const std::uint64_t bytes = job.input_bytes;
+    lock.unlock();
+    // Unlocked, for input areas can be large. An unfinished job is removed by nobody, and its input
+    // is written by nobody: the program gave it away, the daemon never writes inputs.
+    std::memcpy(connection_->view().input(slot).data(), source->view().input(source_slot).data(),
+                bytes);
+    lock.lock();
+    job.connection = connection_;
+    job.slot = slot;
+    if (!write_job(*id, job)) {
+      fail_as_broken("its new submission ring has no room for " +
+                     std::to_string(connection_->geometry().slot_count) + " jobs");
+    }
+  }
+}
+
+}  // namespace overlap

@@ -1,0 +1,127 @@
+#include "tests/bench/child_process.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <poll.h>
+#include <sstream>
+#include <stdexcept>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace overlap::bench {
+namespace {
+
+std::pair<FileDescriptor, FileDescriptor> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    throw std::system_error(errno, std::generic_category(), "pipe2");
+  }
+  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+}  // namespace
+
+ChildProcess::ChildProcess(const std::vector<std::string>& command) : pid_(-1) {
+  auto [child_in, to_child] = make_pipe();
+  auto [from_child, child_out] = make_pipe();
+  std::vector<char*> arguments;
+  for (const std::string& word : command) {
+    arguments.push_back(const_cast<char*>(word.c_str()));
+  }
+  arguments.push_back(nullptr);
+  pid_ = ::fork();
+  if (pid_ < 0) {
+    throw std::system_error(errno, std::generic_category(), "fork");
+  }
+  if (pid_ == 0) {
+    // A benchmark that is killed leaves nobody behind.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::dup2(child_in.get(), STDIN_FILENO);
+    ::dup2(child_out.get(), STDOUT_FILENO);
+    ::execv(arguments.front(), arguments.data());
+    ::_exit(127);
+  }
+  input_ = std::move(to_child);
+  output_ = std::move(from_child);
+}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      input_(std::move(other.input_)),
+      output_(std::move(other.output_)),
+      unread_(std::move(other.unread_)) {}
+
+ChildProcess::~ChildProcess() { static_cast<void>(stop()); }
+
+void ChildProcess::write_line(const std::string& line) {
+  const std::string text = line + "\n";
+  if (::write(input_.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    throw std::runtime_error("a child process has gone");
+  }
+}
+
+std::string ChildProcess::read_line(std::chrono::milliseconds limit) {
+  while (true) {
+    const std::size_t end = unread_.find('\n');
+    if (end != std::string::npos) {
+      const std::string line = unread_.substr(0, end);
+      unread_.erase(0, end + 1);
+      return line;
+    }
+    pollfd readable{output_.get(), POLLIN, 0};
+    if (::poll(&readable, 1, static_cast<int>(limit.count())) != 1) {
+      throw std::runtime_error("a child process says nothing");
+    }
+    std::array<char, 4096> buffer;
+    const ssize_t got = ::read(output_.get(), buffer.data(), buffer.size());
+    if (got <= 0) {
+      throw std::runtime_error("a child process has gone");
+    }
+    unread_.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+}
+
+int ChildProcess::stop() {
+  if (pid_ < 0) {
+    return 0;
+  }
+  ::kill(pid_, SIGTERM);
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::chrono::duration<double> processor_time(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  if (!std::getline(file, text)) {
+    throw std::runtime_error("there is no process " + std::to_string(pid));
+  }
+  // The name in brackets may hold spaces: fields 14 and 15 are counted from behind it.
+  std::istringstream rest(text.substr(text.rfind(')') + 2));
+  std::string skipped;
+  for (int field = 3; field < 14; ++field) {
+    rest >> skipped;
+  }
+  double user = 0;
+  double system = 0;
+  rest >> user >> system;
+  return std::chrono::duration<double>((user + system) /
+                                       static_cast<double>(::sysconf(_SC_CLK_TCK)));
+}
+
+std::string program_path(const std::string& name) {
+  return std::filesystem::read_symlink("/proc/self/exe").replace_filename(name).string();
+}
+
+}  // namespace overlap::bench

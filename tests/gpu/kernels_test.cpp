@@ -1,0 +1,172 @@
+#include "tests/gpu/launched_batch.hpp"
+
+namespace overlap::test {
+namespace {
+
+/// Elements of the largest jobs, and of the many in a long batch.
+constexpr std::size_t kLargeElements = 600'000;
+constexpr std::size_t kSmallElements = 1'100;
+
+struct Subject {
+  std::string text;
+  ElementKind kind;
+  /// Elements in one granule.
+  std::size_t granule_elements;
+};
+
+const std::vector<Subject>& subjects() {
+  static const std::vector<Subject> kSubjects = [] {
+    std::vector<Subject> all = {{"copy", ElementKind::u8, 1},
+                                {"vector_add", ElementKind::f32, 2},
+                                {"vector_add:repeat=3", ElementKind::f32, 2}};
+    const std::pair<const char*, ElementKind> types[] = {{"u8", ElementKind::u8},
+                                                         {"i16", ElementKind::i16},
+                                                         {"i32", ElementKind::i32},
+                                                         {"f32", ElementKind::f32},
+                                                         {"f64", ElementKind::f64}};
+    for (const auto& [type, kind] : types) {
+      for (const char* const factors : {"a=2,b=1", "a=-0.5,b=0.25", "a=0.1,b=0.7", "a=-1e30,b=1e30",
+                                        "a=1e-40,b=1e-42", "a=1.000244140625,b=-1.00048828125"}) {
+        all.push_back({"scale:" + std::string(factors) + ",type=" + type, kind, 1});
+      }
+    }
+    const std::pair<std::size_t, std::size_t> shapes[] = {
+        {1, 1},    {2, 2},   {4, 4},     {1, 100},  {100, 1},  {3, 7},    {30, 30},
+        {31, 33},  {32, 32}, {33, 64},   {64, 33},  {5, 1000}, {1000, 5}, {2, 3000},
+        {3000, 2}, {17, 31}, {100, 257}, {32, 500}, {500, 32}};
+    for (const auto& [rows, cols] : shapes) {
+      all.push_back({"transpose:rows=" + std::to_string(rows) + ",cols=" + std::to_string(cols),
+                     ElementKind::i32, rows * cols});
+    }
+    return all;
+  }();
+  return kSubjects;
+}
+
+/// The awkward counts of granules, as far as a job stays within `most_elements`; the first always.
+std::vector<std::size_t> granule_counts(const Subject& subject, std::size_t most_elements) {
+  std::vector<std::size_t> counts;
+  for (const std::size_t count : kAwkwardCounts) {
+    if (counts.empty() || count * subject.granule_elements <= most_elements) {
+      counts.push_back(count);
+    }
+  }
+  return counts;
+}
+
+class KernelsOnGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    int devices = 0;
+    const cudaError_t status = cudaGetDeviceCount(&devices);
+    if (status != cudaSuccess || devices == 0) {
+      (void)cudaGetLastError();
+      GTEST_SKIP() << "no GPU: cudaGetDeviceCount says " << cudaGetErrorName(status) << ", "
+                   << devices << " devices";
+    }
+    stream_ = std::make_unique<Stream>();
+  }
+
+  void expect_equal(const Subject& subject, Place place,
+                    std::vector<std::vector<std::byte>> inputs) {
+    const std::string what = subject.text + (place == Place::device ? " in device" : " in pinned") +
+                             " memory, " + std::to_string(inputs.size()) + " jobs";
+    const Pipeline pipeline = Pipeline::parse(subject.text, registry_);
+    const LaunchedBatch sut(pipeline.stages().front(), place, std::move(inputs));
+    ASSERT_EQ(sut.launch(stream_->get()), cudaSuccess) << what;
+    ASSERT_EQ(cudaStreamSynchronize(stream_->get()), cudaSuccess) << what;
+    ASSERT_TRUE(sut.matches_reference(subject.kind)) << what;
+  }
+
+  KernelRegistry registry_ = KernelRegistry::with_builtin_kernels();
+  std::unique_ptr<Stream> stream_;
+};
+
+TEST_F(KernelsOnGpu, EqualTheReferenceForEverySizeInEitherMemory) {
+  for (const Subject& subject : subjects()) {
+    for (const Place place : {Place::device, Place::pinned}) {
+      for (const std::size_t count : granule_counts(subject, kLargeElements)) {
+        expect_equal(subject, place,
+                     {awkward_input(subject.kind, count * subject.granule_elements)});
+        if (HasFatalFailure()) {
+          FAIL() << count << " granules";
+        }
+      }
+    }
+  }
+}
+
+TEST_F(KernelsOnGpu, EqualTheReferenceForBatchesOfEveryLength) {
+  for (const Subject& subject : subjects()) {
+    const std::vector<std::size_t> small = granule_counts(subject, kSmallElements);
+    const std::size_t large = granule_counts(subject, kLargeElements).back();
+    for (const std::size_t jobs :
+         {std::size_t{1}, std::size_t{3}, std::size_t{16}, std::size_t{17}, std::size_t{300}}) {
+      std::vector<std::vector<std::byte>> inputs;
+      for (std::size_t job = 0; job < jobs; ++job) {
+        // Sizes in turn, 0 among them, and one large job among small ones.
+        const std::size_t count = job % 7 == 5 ? 0 : job == 2 ? large : small[job % small.size()];
+        inputs.push_back(awkward_input(subject.kind, count * subject.granule_elements,
+                                       static_cast<std::uint32_t>(job)));
+      }
+      for (const Place place : {Place::device, Place::pinned}) {
+        expect_equal(subject, place, inputs);
+        if (HasFatalFailure()) {
+          return;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(KernelsOnGpu, LaunchNothingForABatchOfEmptyJobs) {
+  for (const Subject& subject : subjects()) {
+    expect_equal(subject, Place::device, {{}, {}});
+  }
+}
+
+TEST_F(KernelsOnGpu, LeaveNoErrorBehindForALaterCall) {
+  const Pipeline pipeline = Pipeline::parse("copy", registry_);
+  const LaunchedBatch sut(pipeline.stages().front(), Place::device,
+                          {awkward_input(ElementKind::u8, 100)});
+  auto* const no_stream = reinterpret_cast<cudaStream_t>(std::uintptr_t{2});  // per-thread default
+  EXPECT_EQ(sut.launch(no_stream), cudaSuccess);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  overlap_batch batch{};
+  batch.item_count = 17;
+  batch.max_input_bytes = 1;
+  EXPECT_EQ(pipeline.stages().front().kernel->launch(batch, stream_->get()), cudaErrorInvalidValue)
+      << "a large batch needs the items as the GPU reads them";
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+TEST_F(KernelsOnGpu, ReportNoErrorOfAnotherCall) {
+  const Pipeline pipeline = Pipeline::parse("copy", registry_);
+  const LaunchedBatch sut(pipeline.stages().front(), Place::device,
+                          {awkward_input(ElementKind::u8, 100)});
+  ASSERT_NE(cudaSetDevice(-1), cudaSuccess);
+  EXPECT_EQ(sut.launch(stream_->get()), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream_->get()), cudaSuccess);
+  (void)cudaGetLastError();
+}
+
+// By construction, not by stopwatch: the input changes after the first pass was seen to be written;
+// only a kernel that reads it again can end with the new sum.
+TEST_F(KernelsOnGpu, VectorAddReadsItsInputsAgainOnLaterPasses) {
+  const Pipeline pipeline = Pipeline::parse("vector_add:repeat=100000", registry_);
+  for (const std::size_t sums : {std::size_t{4}, std::size_t{3}}) {
+    const LaunchedBatch sut(pipeline.stages().front(), Place::pinned,
+                            {bytes_of(std::vector<float>(2 * sums, 1.0F))});
+    ASSERT_EQ(sut.launch(stream_->get()), cudaSuccess);
+    while (sut.pinned_output()[0] != 2.0F && cudaStreamQuery(stream_->get()) == cudaErrorNotReady) {
+    }
+    sut.pinned_input()[0] = 5.0F;
+    ASSERT_EQ(cudaStreamQuery(stream_->get()), cudaErrorNotReady)
+        << "100000 passes over the bus ended before the host could change the input";
+    ASSERT_EQ(cudaStreamSynchronize(stream_->get()), cudaSuccess);
+    EXPECT_EQ(sut.pinned_output()[0], 6.0F) << sums << " sums";
+  }
+}
+
+}  // namespace
+}  // namespace overlap::test

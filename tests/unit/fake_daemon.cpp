@@ -1,0 +1,394 @@
+#include "tests/unit/fake_daemon.hpp"
+
+#include "shared/control_socket.hpp"
+#include "shared/monotonic_clock.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <future>
+#include <stdexcept>
+#include <utility>
+
+namespace overlap::testing {
+
+struct FakeDaemon::Client {
+  FileDescriptor socket;
+  DaemonScript script;
+  FileDescriptor memory;
+  FileDescriptor doorbell;
+  FileDescriptor wake;
+  ChannelGeometry geometry;
+  std::unique_ptr<ChannelMapping> mapping;
+  ChannelView view;
+  SubmissionReader submissions;
+  CompletionWriter completions;
+  bool ready = false;
+  std::uint32_t answered = 0;
+  std::vector<SubmissionEntry> in_hand;
+};
+
+FakeDaemon::FakeDaemon(std::string socket_path, std::vector<DaemonScript> scripts)
+    : path_(std::move(socket_path)),
+      scripts_(std::move(scripts)),
+      listener_(listen_at(path_, SOCK_SEQPACKET)),
+      control_(make_eventfd()),
+      thread_([this] { run(); }) {}
+
+FakeDaemon::~FakeDaemon() {
+  do_on_thread([this] {
+    stopping_ = true;
+    client_.reset();
+    listener_.reset();
+    ::unlink(path_.c_str());
+  });
+  thread_.join();
+}
+
+std::vector<SubmissionEntry> FakeDaemon::taken() const {
+  const std::lock_guard lock(mutex_);
+  return taken_;
+}
+
+std::vector<AttachRequest> FakeDaemon::requests() const {
+  const std::lock_guard lock(mutex_);
+  return requests_;
+}
+
+void FakeDaemon::await_taken(std::size_t count) const {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return taken_.size() >= count; });
+}
+
+void FakeDaemon::await_ended(std::size_t count) const {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return ended_ >= count; });
+}
+
+void FakeDaemon::answer_held() {
+  do_on_thread([this] {
+    client_->script.hold = false;
+    serve();
+  });
+}
+
+void FakeDaemon::answer_oldest(std::size_t count) {
+  do_on_thread([this, count] {
+    for (std::size_t i = 0; i < count; ++i) {
+      complete(client_->in_hand.at(i), JobStatus::ok);
+    }
+    client_->in_hand.erase(client_->in_hand.begin(),
+                           client_->in_hand.begin() + static_cast<std::ptrdiff_t>(count));
+    publish();
+  });
+}
+
+void FakeDaemon::end_oldest(JobStatus status) {
+  do_on_thread([this, status] {
+    complete(client_->in_hand.at(0), status);
+    client_->in_hand.erase(client_->in_hand.begin());
+    publish();
+  });
+}
+
+void FakeDaemon::hang_up(bool mark_issued) {
+  do_on_thread([this, mark_issued] { die(mark_issued); });
+}
+
+void FakeDaemon::close(CloseReason reason, const std::string& text) {
+  do_on_thread([&] {
+    auto notice = make_message<ClosingNotice>(MessageType::closing);
+    notice.reason = reason;
+    write_text(notice.text, text);
+    static_cast<void>(send_packet(client_->socket, message_bytes(notice)));
+    die(true);
+  });
+}
+
+void FakeDaemon::wake_for_nothing() {
+  do_on_thread([this] {
+    client_->view.semaphore().post();
+    ring(client_->wake.get());
+  });
+}
+
+void FakeDaemon::answer_nonsense() {
+  do_on_thread([this] {
+    SubmissionEntry entry{};
+    entry.job_id = 999'999;
+    complete(entry, JobStatus::ok);
+    publish();
+  });
+}
+
+void FakeDaemon::do_on_thread(std::function<void()> action) {
+  std::promise<void> done;
+  {
+    const std::lock_guard lock(mutex_);
+    actions_.emplace_back([&] {
+      action();
+      done.set_value();
+    });
+  }
+  ring(control_.get());
+  done.get_future().wait();
+}
+
+void FakeDaemon::run_actions() {
+  silence(control_.get());
+  for (;;) {
+    std::function<void()> action;
+    {
+      const std::lock_guard lock(mutex_);
+      if (actions_.empty()) {
+        return;
+      }
+      action = std::move(actions_.front());
+      actions_.pop_front();
+    }
+    action();
+  }
+}
+
+void FakeDaemon::run() {
+  while (!stopping_) {
+    bool sleep = true;
+    if (client_ && client_->ready) {
+      serve();
+      if (client_) {
+        sleep = !client_->submissions.fall_asleep();
+      }
+    }
+    std::array<pollfd, 4> watched{
+        pollfd{control_.get(), POLLIN, 0}, pollfd{client_ ? -1 : listener_.get(), POLLIN, 0},
+        pollfd{client_ ? client_->socket.get() : -1, POLLIN, 0},
+        pollfd{client_ && client_->ready ? client_->doorbell.get() : -1, POLLIN, 0}};
+    ::poll(watched.data(), watched.size(), sleep ? -1 : 0);
+    if (watched[3].revents != 0) {
+      silence(client_->doorbell.get());
+    }
+    if (watched[2].revents != 0) {
+      serve_socket();
+    }
+    if (watched[1].revents != 0) {
+      accept_client();
+    }
+    if (watched[0].revents != 0) {
+      run_actions();
+    }
+  }
+}
+
+void FakeDaemon::accept_client() {
+  FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket) {
+    return;
+  }
+  client_ = std::make_unique<Client>();
+  client_->socket = std::move(socket);
+  client_->script = scripts_[std::min(connections_++, scripts_.size() - 1)];
+}
+
+void FakeDaemon::serve_socket() {
+  const Packet packet = receive_packet(client_->socket);
+  if (packet.outcome == Packet::Outcome::closed) {
+    note_end();
+    return;
+  }
+  if (const auto request = read_message<AttachRequest>(packet.bytes, MessageType::attach_request)) {
+    {
+      const std::lock_guard lock(mutex_);
+      requests_.push_back(*request);
+    }
+    answer_request(*request);
+  } else if (message_type(packet.bytes) == MessageType::mapped) {
+    make_ready();
+  }
+}
+
+void FakeDaemon::answer_request(const AttachRequest& request) {
+  const DaemonScript& script = client_->script;
+  if (script.attach == DaemonScript::Attach::stay_silent) {
+    return;
+  }
+  if (script.attach == DaemonScript::Attach::answer_garbage) {
+    static_cast<void>(send_packet(client_->socket, message_bytes("HTTP/1.1 400 Bad Request")));
+    return;
+  }
+  auto reply = make_message<AttachReply>(MessageType::attach_reply);
+  if (script.attach == DaemonScript::Attach::refuse) {
+    reply.code = script.code;
+    write_text(reply.text, script.text);
+    static_cast<void>(send_packet(client_->socket, message_bytes(reply)));
+    return;
+  }
+  const std::uint64_t chosen = script.output_bytes != 0 ? script.output_bytes : request.input_bytes;
+  const auto planned = plan_geometry(
+      {request.slot_count, request.input_bytes,
+       request.output_bytes != 0 ? request.output_bytes : chosen, request.table_bytes},
+      {kMaxSlotCount, 1ULL << 30U, 1ULL << 30U, 1ULL << 32U});
+  client_->geometry = std::get<ChannelGeometry>(planned);
+  client_->memory = create_channel_memory(client_->geometry.total_bytes);
+  client_->doorbell = make_eventfd();
+  client_->wake = make_eventfd();
+  write_geometry(reply, client_->geometry);
+  reply.max_slot_count = 1024;
+  write_text(reply.backend, "fake");
+  const std::array<int, 3> descriptors{client_->memory.get(), client_->doorbell.get(),
+                                       client_->wake.get()};
+  static_cast<void>(send_packet(client_->socket, message_bytes(reply), descriptors));
+}
+
+void FakeDaemon::make_ready() {
+  if (client_->script.attach == DaemonScript::Attach::refuse_mapped) {
+    auto refused = make_message<RefusedNotice>(MessageType::refused);
+    refused.code = client_->script.code;
+    write_text(refused.text, client_->script.text);
+    static_cast<void>(send_packet(client_->socket, message_bytes(refused)));
+    return;
+  }
+  client_->mapping = std::make_unique<ChannelMapping>(
+      client_->memory, client_->geometry.total_bytes, InheritMapping::yes);
+  seal_channel_memory(client_->memory);
+  client_->view = ChannelView(client_->mapping->bytes(), client_->geometry);
+  write_channel(client_->view, 0);
+  client_->submissions = SubmissionReader(client_->view);
+  client_->completions = CompletionWriter(client_->view);
+  client_->ready = true;
+  static_cast<void>(
+      send_packet(client_->socket, message_bytes(make_message<ReadyNotice>(MessageType::ready))));
+}
+
+void FakeDaemon::take() {
+  std::uint32_t count = client_->submissions.available();
+  if (count > client_->submissions.capacity()) {
+    throw std::runtime_error("the producer broke the rules of the submission ring");
+  }
+  if (count == 0) {
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  for (; count > 0; --count) {
+    const SubmissionEntry entry = client_->submissions.take();
+    taken_.push_back(entry);
+    if (entry.opcode == static_cast<std::uint8_t>(Opcode::job)) {
+      client_->in_hand.push_back(entry);
+      continue;
+    }
+    const auto target = std::find_if(client_->in_hand.begin(), client_->in_hand.end(),
+                                     [&](const SubmissionEntry& job) {
+                                       return job.job_id == entry.job_id && job.slot == entry.slot;
+                                     });
+    if (target != client_->in_hand.end()) {
+      complete(*target, JobStatus::cancelled);
+      client_->in_hand.erase(target);
+      publish();
+    }
+  }
+  client_->submissions.release();
+  changed_.notify_all();
+}
+
+void FakeDaemon::serve() {
+  take();
+  Client& client = *client_;
+  while (!client.script.hold && client.in_hand.size() >= client.script.reversed_group) {
+    if (client.script.die_after && client.answered >= *client.script.die_after) {
+      if (client.in_hand.size() >= client.script.die_with_in_hand) {
+        die(true);
+      }
+      return;
+    }
+    const auto end = client.in_hand.begin() + client.script.reversed_group;
+    std::for_each(std::make_reverse_iterator(end), client.in_hand.rend(),
+                  [&](const SubmissionEntry& entry) { complete(entry, JobStatus::ok); });
+    client.in_hand.erase(client.in_hand.begin(), end);
+    publish();
+  }
+}
+
+void FakeDaemon::complete(const SubmissionEntry& entry, JobStatus status) {
+  CompletionEntry done{};
+  done.job_id = entry.job_id;
+  done.slot = entry.slot;
+  done.status = static_cast<std::uint16_t>(status);
+  done.ready_ns = entry.ready_ns;
+  done.taken_ns = monotonic_now_ns();
+  done.issued_ns = done.taken_ns;
+  done.done_ns = done.taken_ns;
+  if (status == JobStatus::ok) {
+    const auto input = client_->view.input(entry.slot);
+    const auto output = client_->view.output(entry.slot);
+    done.output_bytes = std::min<std::uint64_t>(entry.input_bytes, output.size());
+    for (std::size_t i = 0; i < done.output_bytes; ++i) {
+      output[i] = input[i] ^ client_->script.mask;
+    }
+  }
+  if (client_->completions.uncollected() >= client_->completions.capacity()) {
+    throw std::runtime_error("the completion ring is full");
+  }
+  client_->completions.write(done);
+  ++client_->answered;
+}
+
+void FakeDaemon::publish() {
+  switch (client_->completions.publish()) {
+    case WaitKind::none:
+      break;
+    case WaitKind::semaphore:
+      client_->view.semaphore().post();
+      break;
+    case WaitKind::eventfd:
+      ring(client_->wake.get());
+      break;
+  }
+}
+
+void FakeDaemon::die(bool mark_issued) {
+  if (mark_issued) {
+    for (const SubmissionEntry& entry : client_->in_hand) {
+      client_->view.issued(entry.slot).store(1, std::memory_order_release);
+    }
+  }
+  note_end();
+}
+
+void FakeDaemon::note_end() {
+  client_.reset();
+  const std::lock_guard lock(mutex_);
+  ++ended_;
+  changed_.notify_all();
+}
+
+SocketFolder::SocketFolder() {
+  char name[] = "/tmp/overlap-unit-XXXXXX";
+  if (::mkdtemp(name) == nullptr) {
+    throw std::runtime_error("mkdtemp failed");
+  }
+  folder_ = name;
+}
+
+SocketFolder::~SocketFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+FileDescriptor listen_at(const std::string& path, int type) {
+  FileDescriptor listener(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(listener.get(), 16) != 0) {
+    throw std::runtime_error("cannot listen at " + path);
+  }
+  return listener;
+}
+
+}  // namespace overlap::testing

@@ -1,0 +1,96 @@
+#include "kernels/kernel_registry.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace overlap {
+namespace {
+
+/// A kernel with nothing but a name.
+class NamedKernel final : public Kernel {
+ public:
+  explicit NamedKernel(std::string name) : name_(std::move(name)) {}
+
+  [[nodiscard]] std::string_view name() const noexcept override { return name_; }
+  [[nodiscard]] std::string_view summary() const noexcept override { return "a name"; }
+  [[nodiscard]] std::span<const Parameter> parameters() const noexcept override { return {}; }
+  [[nodiscard]] std::uint64_t granule_bytes(ParameterView) const noexcept override { return 1; }
+  [[nodiscard]] PlanOrRefusal plan(ParameterView, std::uint64_t) const override { return Plan{}; }
+  void run(const overlap_batch&) const override {}
+  [[nodiscard]] bool has_cuda() const noexcept override { return false; }
+  [[nodiscard]] int launch(const overlap_batch&, OpaqueStream) const override { return 801; }
+  std::uint64_t reference(ParameterView, std::span<const std::byte>,
+                          std::span<std::byte>) const override {
+    return 0;
+  }
+
+ private:
+  std::string name_;
+};
+
+std::vector<std::string> names(const KernelRegistry& registry) {
+  std::vector<std::string> result;
+  for (const Kernel* const kernel : registry.all()) {
+    result.emplace_back(kernel->name());
+  }
+  return result;
+}
+
+TEST(KernelRegistry, HoldsNothingAtFirst) {
+  const KernelRegistry sut;
+  EXPECT_TRUE(sut.all().empty());
+  EXPECT_EQ(sut.find("copy"), nullptr);
+}
+
+TEST(KernelRegistry, KnowsTheBuiltinKernelsInAlphabeticalOrder) {
+  const KernelRegistry sut = KernelRegistry::with_builtin_kernels();
+  EXPECT_EQ(names(sut), (std::vector<std::string>{"copy", "scale", "transpose", "vector_add"}));
+}
+
+TEST(KernelRegistry, FindsAKernelByItsWholeNameOnly) {
+  const KernelRegistry sut = KernelRegistry::with_builtin_kernels();
+  ASSERT_NE(sut.find("scale"), nullptr);
+  EXPECT_EQ(sut.find("scale")->name(), "scale");
+  for (const std::string_view name : {"", "scal", "scale ", "SCALE", "scale:a=1"}) {
+    EXPECT_EQ(sut.find(name), nullptr) << name;
+  }
+}
+
+TEST(KernelRegistry, KeepsTheOrderWhenAKernelIsAddedLater) {
+  KernelRegistry sut = KernelRegistry::with_builtin_kernels();
+  sut.add(std::make_unique<NamedKernel>("median"));
+  sut.add(std::make_unique<NamedKernel>("abs"));
+  EXPECT_EQ(names(sut), (std::vector<std::string>{"abs", "copy", "median", "scale", "transpose",
+                                                  "vector_add"}));
+}
+
+TEST(KernelRegistry, RefusesANameThatIsTaken) {
+  KernelRegistry sut = KernelRegistry::with_builtin_kernels();
+  EXPECT_THROW(sut.add(std::make_unique<NamedKernel>("copy")), std::invalid_argument);
+  EXPECT_EQ(sut.all().size(), 4U);
+}
+
+TEST(KernelRegistry, RefusesANameThatAPipelineCannotHold) {
+  KernelRegistry sut;
+  for (const char* const name : {"", "a:b", "a,b", "a|b", "a=b", "A", "a b", "\xc3\xa4"}) {
+    EXPECT_THROW(sut.add(std::make_unique<NamedKernel>(name)), std::invalid_argument) << name;
+  }
+  EXPECT_THROW(sut.add(nullptr), std::invalid_argument);
+  EXPECT_TRUE(sut.all().empty());
+}
+
+TEST(KernelRegistry, DescribesEveryParameterOfEveryKernel) {
+  const KernelRegistry sut = KernelRegistry::with_builtin_kernels();
+  for (const Kernel* const kernel : sut.all()) {
+    EXPECT_FALSE(kernel->summary().empty()) << kernel->name();
+    for (const Parameter& parameter : kernel->parameters()) {
+      EXPECT_FALSE(parameter.help.empty()) << kernel->name() << " " << parameter.name;
+      EXPECT_EQ(parameter.type == ParameterType::choice, !parameter.choices.empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace overlap

@@ -1,0 +1,224 @@
+#include "daemon/control/pin_worker.hpp"
+
+#include "tests/unit/control_fixture.hpp"
+
+#include <gtest/gtest.h>
+
+#include <pthread.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace overlap {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Reports in the order in which they came.
+class Inbox {
+ public:
+  void put(PinReport report) {
+    {
+      const std::lock_guard lock(mutex_);
+      reports_.push_back(std::move(report));
+    }
+    changed_.notify_all();
+  }
+  /// @throws std::runtime_error if patience ended
+  [[nodiscard]] PinReport take() {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_until(lock, std::chrono::system_clock::now() + testing::kPatience,
+                             [this] { return !reports_.empty(); })) {
+      throw std::runtime_error("no report");
+    }
+    PinReport report = std::move(reports_.front());
+    reports_.pop_front();
+    return report;
+  }
+  [[nodiscard]] bool is_empty() {
+    const std::lock_guard lock(mutex_);
+    return reports_.empty();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<PinReport> reports_;
+};
+
+class PinWorkerTest : public ::testing::Test {
+ protected:
+  PinWorkerTest() {
+    settings_.pin_chunk_bytes = 4096;
+    settings_.pin_gap = 0ns;
+  }
+
+  static constexpr std::uint64_t kNoFeatures = 0;
+  ChannelGeometry geometry_ = std::get<ChannelGeometry>(
+      plan_geometry({3, 4096, 4096, 0}, {1024, 1U << 20U, 0, 1U << 26U}));
+  testing::SharedDevice device_;
+  StoreSettings settings_;
+  Inbox inbox_;
+  std::function<void(PinReport)> report_ = [this](PinReport report) {
+    inbox_.put(std::move(report));
+  };
+
+  [[nodiscard]] FileDescriptor take_allocated(ChannelId id) {
+    PinReport report = inbox_.take();
+    auto& allocated = std::get<StoreAllocated>(report);
+    EXPECT_EQ(allocated.channel, id);
+    return std::move(std::get<FileDescriptor>(allocated.outcome));
+  }
+  [[nodiscard]] ChannelStore take_prepared(ChannelId id) {
+    PinReport report = inbox_.take();
+    auto& prepared = std::get<StorePrepared>(report);
+    EXPECT_EQ(prepared.channel, id);
+    EXPECT_EQ(prepared.warning, "");
+    return std::move(std::get<ChannelStore>(prepared.outcome));
+  }
+};
+
+TEST_F(PinWorkerTest, TakesAStoreAllTheWayAndBack) {
+  PinWorker sut(device_, settings_, report_);
+  sut.allocate(ChannelId{7}, geometry_);
+  FileDescriptor memory = take_allocated(ChannelId{7});
+  EXPECT_EQ(device_.calls(VirtualTimeDevice::Call::pin), 0U);
+  sut.prepare(ChannelId{7}, std::move(memory), geometry_, kNoFeatures);
+  ChannelStore store = take_prepared(ChannelId{7});
+  EXPECT_EQ(device_.pinned_range_count(), 6U);
+  EXPECT_TRUE(is_published(store.view()));
+  sut.give_back(ChannelId{7}, std::move(store));
+  const PinReport report = inbox_.take();
+  EXPECT_EQ(std::get<StoreGivenBack>(report).channel, ChannelId{7});
+  EXPECT_EQ(std::get<StoreGivenBack>(report).warning, "");
+  EXPECT_EQ(device_.pinned_range_count(), 0U);
+}
+
+TEST_F(PinWorkerTest, ServesInTheOrderOfAsking) {
+  PinWorker sut(device_, settings_, report_);
+  for (std::uint64_t id = 1; id <= 20; ++id) {
+    sut.allocate(ChannelId{id}, geometry_);
+  }
+  for (std::uint64_t id = 1; id <= 20; ++id) {
+    EXPECT_TRUE(take_allocated(ChannelId{id}));
+  }
+}
+
+TEST_F(PinWorkerTest, ReportsWhatCannotBeHad) {
+  settings_.require_pinned = true;
+  device_.fail(VirtualTimeDevice::Call::pin, 2, {DeviceOutcome::failed, 2});
+  PinWorker sut(device_, settings_, report_);
+  ChannelGeometry huge = geometry_;
+  huge.total_bytes = std::uint64_t{1} << 60U;
+  sut.allocate(ChannelId{1}, huge);
+  const PinReport refused = inbox_.take();
+  EXPECT_TRUE(
+      std::holds_alternative<StoreRefusal>(std::get<StoreAllocated>(refused).outcome));
+  sut.allocate(ChannelId{2}, geometry_);
+  sut.prepare(ChannelId{2}, take_allocated(ChannelId{2}), geometry_, kNoFeatures);
+  const PinReport unpinned = inbox_.take();
+  const auto& outcome = std::get<StorePrepared>(unpinned).outcome;
+  ASSERT_TRUE(std::holds_alternative<StoreRefusal>(outcome));
+  EXPECT_TRUE(std::get<StoreRefusal>(outcome).pinning);
+  EXPECT_EQ(device_.pinned_range_count(), 0U);
+}
+
+TEST_F(PinWorkerTest, ReportsAFailedUnpinning) {
+  device_.fail(VirtualTimeDevice::Call::unpin, 1, {DeviceOutcome::failed, 713});
+  PinWorker sut(device_, settings_, report_);
+  sut.allocate(ChannelId{1}, geometry_);
+  sut.prepare(ChannelId{1}, take_allocated(ChannelId{1}), geometry_, kNoFeatures);
+  sut.give_back(ChannelId{1}, take_prepared(ChannelId{1}));
+  const PinReport report = inbox_.take();
+  EXPECT_NE(std::get<StoreGivenBack>(report).warning.find("713"), std::string::npos);
+}
+
+TEST_F(PinWorkerTest, WorksOnAThreadOfItsOwnWithEverySignalBlocked) {
+  std::thread::id thread;
+  std::string name(16, '\0');
+  bool blocked = false;
+  PinWorker sut(device_, settings_, [&](PinReport report) {
+    thread = std::this_thread::get_id();
+    pthread_getname_np(pthread_self(), name.data(), name.size());
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    blocked = sigismember(&mask, SIGTERM) == 1 && sigismember(&mask, SIGHUP) == 1;
+    inbox_.put(std::move(report));
+  });
+  sut.allocate(ChannelId{1}, geometry_);
+  EXPECT_TRUE(take_allocated(ChannelId{1}));
+  EXPECT_NE(thread, std::this_thread::get_id());
+  EXPECT_STREQ(name.c_str(), "pin worker");
+  EXPECT_TRUE(blocked);
+}
+
+TEST_F(PinWorkerTest, FinishesWhatWasAskedForWhenItGoes) {
+  {
+    PinWorker sut(device_, settings_, report_);
+    for (std::uint64_t id = 1; id <= 5; ++id) {
+      sut.allocate(ChannelId{id}, geometry_);
+    }
+  }
+  for (std::uint64_t id = 1; id <= 5; ++id) {
+    ASSERT_FALSE(inbox_.is_empty());
+    EXPECT_TRUE(take_allocated(ChannelId{id}));
+  }
+}
+
+TEST_F(PinWorkerTest, MakesNoPausesAnyMoreWhenItGoes) {
+  // Five pauses of a day, unless the worker's end cuts them short.
+  settings_.pin_gap = 24h;
+  {
+    PinWorker sut(device_, settings_, report_);
+    sut.allocate(ChannelId{1}, geometry_);
+    device_.pin_gate.close();
+    sut.prepare(ChannelId{1}, take_allocated(ChannelId{1}), geometry_, kNoFeatures);
+    ASSERT_TRUE(device_.pin_gate.await_visitor());
+    device_.pin_gate.open();
+  }
+  const ChannelStore store = take_prepared(ChannelId{1});
+  EXPECT_EQ(store.pinned.size(), 6U);
+}
+
+TEST_F(PinWorkerTest, ServesManyWhoAskAtTheSameTime) {
+  constexpr std::uint64_t kAskers = 16;
+  constexpr int kRounds = 5;
+  std::vector<Inbox> inboxes(kAskers);
+  PinWorker sut(device_, settings_, [&](PinReport report) {
+    const auto id = std::visit([](const auto& r) { return r.channel; }, report);
+    inboxes[static_cast<std::size_t>(id)].put(std::move(report));
+  });
+  std::vector<std::thread> askers;
+  for (std::uint64_t asker = 0; asker < kAskers; ++asker) {
+    askers.emplace_back([&, id = ChannelId{asker}] {
+      Inbox& inbox = inboxes[static_cast<std::size_t>(id)];
+      for (int round = 0; round < kRounds; ++round) {
+        sut.allocate(id, geometry_);
+        PinReport allocated = inbox.take();
+        auto& memory = std::get<StoreAllocated>(allocated).outcome;
+        sut.prepare(id, std::move(std::get<FileDescriptor>(memory)), geometry_, kNoFeatures);
+        PinReport prepared = inbox.take();
+        auto& store = std::get<StorePrepared>(prepared).outcome;
+        sut.give_back(id, std::move(std::get<ChannelStore>(store)));
+        EXPECT_TRUE(std::holds_alternative<StoreGivenBack>(inbox.take()));
+      }
+    });
+  }
+  for (std::thread& asker : askers) {
+    asker.join();
+  }
+  EXPECT_EQ(device_.pinned_range_count(), 0U);
+  EXPECT_EQ(device_.calls(VirtualTimeDevice::Call::pin),
+            device_.calls(VirtualTimeDevice::Call::unpin));
+  EXPECT_EQ(device_.calls(VirtualTimeDevice::Call::pin), kAskers * kRounds * 6);
+}
+
+}  // namespace
+}  // namespace overlap

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "kernels/kernel.hpp"
+#include "kernels/kernel_registry.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace overlap::testing {
+
+/// A kernel that does what a test says, for inputs of any size.
+class ScriptedKernel final : public Kernel {
+ public:
+  struct Script {
+    std::string name = "scripted";
+    /// Output bytes per input byte.
+    std::uint64_t growth = 1;
+    std::uint64_t workspace_bytes = 0;
+    /// What a batch does; null does nothing.
+    std::function<void(const overlap_batch&)> run;
+  };
+
+  explicit ScriptedKernel(Script script) : script_(std::move(script)) {}
+
+  [[nodiscard]] std::string_view name() const noexcept override { return script_.name; }
+  [[nodiscard]] std::string_view summary() const noexcept override { return "for tests"; }
+  [[nodiscard]] std::span<const Parameter> parameters() const noexcept override { return {}; }
+  [[nodiscard]] std::uint64_t granule_bytes(ParameterView /*params*/) const noexcept override {
+    return 1;
+  }
+  [[nodiscard]] PlanOrRefusal plan(ParameterView params, std::uint64_t input_bytes) const override;
+  void run(const overlap_batch& batch) const override;
+  [[nodiscard]] bool has_cuda() const noexcept override { return false; }
+  [[nodiscard]] int launch(const overlap_batch& batch, OpaqueStream stream) const override;
+  std::uint64_t reference(ParameterView params, std::span<const std::byte> input,
+                          std::span<std::byte> output) const override;
+
+ private:
+  Script script_;
+};
+
+/// First byte of an input that makes `judge` report that job as failed.
+inline constexpr std::byte kFailing{0xf0};
+/// First byte of an input that makes `judge` ask for `kJudgeNeedsBytes` of output.
+inline constexpr std::byte kTooSmall{0xf1};
+inline constexpr std::uint64_t kJudgeNeedsBytes = 5000;
+
+/// The built-in kernels and two more: `twice`, whose output is its input two times over, and `judge`,
+/// a copy that ends a job as the job's first byte says.
+[[nodiscard]] const KernelRegistry& scripted_registry();
+
+}  // namespace overlap::testing

@@ -10,6 +10,11 @@ foreach(program IN ITEMS overlapd overlap-send overlapctl overlap-bench)
   endif()
 endforeach()
 
+install(FILES ${PROJECT_SOURCE_DIR}/systemd/overlapd.service
+  DESTINATION lib/systemd/system)
+install(FILES ${PROJECT_SOURCE_DIR}/systemd/overlapd.conf
+  DESTINATION ${CMAKE_INSTALL_SYSCONFDIR}/overlapd)
+
 set_target_properties(overlap_warnings PROPERTIES EXPORT_NAME warnings)
 set_target_properties(overlap_shared PROPERTIES EXPORT_NAME shared)
 set_target_properties(overlap_producer PROPERTIES EXPORT_NAME producer)

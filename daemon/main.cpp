@@ -3,10 +3,12 @@
 #include "daemon/exit_code.hpp"
 #include "daemon/options.hpp"
 #include "daemon/run_settings.hpp"
+#include "daemon/service/service_notice.hpp"
 #include "daemon/stop_signals.hpp"
 #include "daemon/telemetry/log.hpp"
 #include "shared/socket_path.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -47,8 +49,10 @@ ExitCode run(const LoadedOptions& loaded) {
   log.logger().info("overlapd {} serves {} ({}) on {}{}", OVERLAP_VERSION,
                     chosen.device->properties().backend, chosen.device->properties().name, *path,
                     chosen.note.empty() ? std::string() : "; " + chosen.note);
+  notify_ready("serves " + chosen.device->properties().backend + " (" +
+               chosen.device->properties().name + ")");
   if (loop.run() == RunOutcome::device_lost) {
-    log.logger().flush();
+    log.drain(std::chrono::milliseconds(200));
     // Nothing of CUDA may run any more, destructors included.
     ::_exit(static_cast<int>(ExitCode::device_lost));
   }

@@ -10,6 +10,10 @@
 namespace overlap {
 
 StopSignals::StopSignals() {
+  // Neither a reader that goes away nor a limit on file sizes may take the daemon with it: both are
+  // errors that the calls report.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   sigset_t stop;
   sigemptyset(&stop);
   sigaddset(&stop, SIGTERM);

@@ -4,8 +4,8 @@
 
 namespace overlap {
 
-/// Blocks the signals that ask to stop and hands them out as a descriptor. Made before any thread, so
-/// that every thread has them blocked.
+/// Blocks the signals that ask to stop and hands them out as a descriptor; ignores SIGPIPE and SIGXFSZ. Made before
+/// any thread, so that every thread has them blocked.
 class StopSignals {
  public:
   /// @throws std::system_error

@@ -23,7 +23,7 @@ struct ChannelDescriptors {
   PrivateDescriptor wake;
 };
 
-/// One attach: socket, doorbell, wake eventfd and the mapping. Slots and results share it, so that
+/// One attach: socket, doorbell, wake pipe and the mapping. Slots and results share it, so that
 /// the memory outlives the connection for as long as one of them points into it.
 class ChannelConnection {
  public:

@@ -33,7 +33,7 @@ void CompletionPoll::open(int wake_descriptor) {
 }
 
 void CompletionPoll::detach() noexcept {
-  // Closing would not do: the daemon holds the same eventfd.
+  // Closing may not do: a forked child holds the same open file for a moment.
   if (is_open() && wake_descriptor_ >= 0) {
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, wake_descriptor_, nullptr);
   }

@@ -5,7 +5,7 @@
 namespace overlap {
 
 /// One descriptor for poll loops that stays the same whatever channel it stands for: an epoll
-/// instance over the current channel's wake eventfd and an eventfd of the library's own.
+/// instance over the current channel's wake pipe and an eventfd of the library's own.
 /// Restricted: one thread at a time.
 class CompletionPoll {
  public:
@@ -16,9 +16,9 @@ class CompletionPoll {
   /// Readable when there is a reason to look.
   [[nodiscard]] int descriptor() const noexcept { return epoll_.get(); }
 
-  /// Leaves the current channel's eventfd; call before it is closed.
+  /// Leaves the current channel's pipe; call before it is closed.
   void detach() noexcept;
-  /// Watches the eventfd of a new channel.
+  /// Watches the pipe of a new channel.
   void attach(int wake_descriptor) noexcept;
 
   /// Makes the descriptor readable.

@@ -174,7 +174,7 @@ void ProducerCore::arm_poll() {
   if (leader_active_ || state_ != State::live) {
     return;
   }
-  if (reader_.start_waiting(WaitKind::eventfd)) {
+  if (reader_.start_waiting(WaitKind::descriptor)) {
     reader_.stop_waiting();
     collect();
   }

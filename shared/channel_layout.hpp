@@ -61,7 +61,7 @@ struct ChannelHeader {
 };
 
 /// How a producer sleeps; the value of `ProducerWords::waiting`.
-enum class WaitKind : std::uint32_t { none = 0, semaphore = 1, eventfd = 2 };
+enum class WaitKind : std::uint32_t { none = 0, semaphore = 1, descriptor = 2 };
 
 /// Words that only the producer writes.
 struct ProducerWords {

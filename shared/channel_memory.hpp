@@ -24,7 +24,9 @@ class ChannelMemoryError : public std::runtime_error {
 
 /// A memfd of exactly `bytes`, with every page really allocated; the size is fixed from here on, the
 /// other seals come later.
-/// @throws ChannelMemoryError, ENOSPC or ENOMEM when there is not enough memory
+/// @pre so much memory is free: where no limit makes the call fail with ENOSPC or ENOMEM, the kernel
+/// kills processes instead
+/// @throws ChannelMemoryError
 [[nodiscard]] FileDescriptor create_channel_memory(std::uint64_t bytes);
 
 /// Forbids holes, new writable mappings and further seals, and allocates the pages of any hole that

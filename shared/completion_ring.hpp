@@ -42,7 +42,7 @@ class CompletionWriter {
     // 'completion sleep' operation 1 (store tail) and 2 (load waiting).
     tail_word_->store(tail_, std::memory_order_seq_cst);
     const std::uint32_t waiting = waiting_word_->load(std::memory_order_seq_cst);
-    return waiting <= static_cast<std::uint32_t>(WaitKind::eventfd) ? static_cast<WaitKind>(waiting)
+    return waiting <= static_cast<std::uint32_t>(WaitKind::descriptor) ? static_cast<WaitKind>(waiting)
                                                                     : WaitKind::none;
   }
 

@@ -23,6 +23,14 @@ constexpr std::string_view kLibc = "glibc";
 constexpr std::string_view kLibc = "other";
 #endif
 
+/// A stranger's text, fit for a log.
+std::string printable(std::string_view text) {
+  std::string result(text);
+  std::replace_if(
+      result.begin(), result.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return result;
+}
+
 std::string range_text(std::uint32_t major, std::uint32_t min, std::uint32_t max) {
   std::string text = std::to_string(major) + "." + std::to_string(min);
   if (max != min) {
@@ -71,7 +79,7 @@ AttachRequest make_attach_request(const GeometryRequest& geometry,
   request.input_bytes = geometry.input_bytes;
   request.output_bytes = geometry.output_bytes;
   request.table_bytes = geometry.table_bytes;
-  request.wake_kinds = kWakeSemaphore | kWakeEventfd;
+  request.wake_kinds = kWakeSemaphore | kWakeDescriptor;
   request.output_location = OutputLocation::host;
 
   std::string text;
@@ -131,8 +139,8 @@ std::variant<Negotiated, NegotiationRefusal> negotiate(const AttachRequest& requ
         "the daemon runs on " + ours + ", " + std::string(kLibc) + ", sem_t of " +
             std::to_string(sizeof(sem_t)) + " bytes, pages of " +
             std::to_string(::sysconf(_SC_PAGESIZE)) + "; the producer on " +
-            std::string(read_text(request.architecture)) + ", " +
-            std::string(read_text(request.libc)) + ", " + std::to_string(request.semaphore_bytes) +
+            printable(read_text(request.architecture)) + ", " +
+            printable(read_text(request.libc)) + ", " + std::to_string(request.semaphore_bytes) +
             ", " + std::to_string(request.page_bytes) + "; build both for the same platform"};
   }
   if ((request.features_required & ~kSupportedFeatures) != 0) {

@@ -60,7 +60,7 @@ enum class OutputLocation : std::uint32_t { host = 0 };
 
 /// Bits of the ways a producer may ask to be woken.
 inline constexpr std::uint32_t kWakeSemaphore = 1U << 0U;
-inline constexpr std::uint32_t kWakeEventfd = 1U << 1U;
+inline constexpr std::uint32_t kWakeDescriptor = 1U << 1U;
 
 struct AttachRequest {
   MessageHeader header;

@@ -1,7 +1,9 @@
 #include "shared/file_descriptor.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
+#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <system_error>
 #include <unistd.h>
@@ -24,20 +26,29 @@ FileDescriptor make_eventfd() {
   return fd;
 }
 
-void ring(int eventfd) noexcept {
+WakePipe make_wake_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+    throw std::system_error(errno, std::generic_category(), "pipe2");
+  }
+  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+void ring(int descriptor) noexcept {
   const std::uint64_t one = 1;
   ssize_t written = 0;
   do {
-    written = ::write(eventfd, &one, sizeof one);
+    written = ::write(descriptor, &one, sizeof one);
   } while (written < 0 && errno == EINTR);
 }
 
-void silence(int eventfd) noexcept {
-  std::uint64_t count = 0;
+void silence(int descriptor) noexcept {
+  // An eventfd gives its count in one read of 8 bytes, a pipe as many rings as fit; both then EAGAIN.
+  std::array<std::uint64_t, 64> rings;
   ssize_t got = 0;
   do {
-    got = ::read(eventfd, &count, sizeof count);
-  } while (got < 0 && errno == EINTR);
+    got = ::read(descriptor, rings.data(), sizeof rings);
+  } while (got > 0 || (got < 0 && errno == EINTR));
 }
 
 }  // namespace overlap

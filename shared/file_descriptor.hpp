@@ -36,11 +36,25 @@ class FileDescriptor {
 /// @throws std::system_error
 [[nodiscard]] FileDescriptor make_eventfd();
 
-/// Adds 1 to an eventfd. A saturated one is already readable, so its EAGAIN is success.
-/// Any thread; async-signal-safe.
-void ring(int eventfd) noexcept;
+/// A pipe to wake another process with: `ring` the one end, watch and `silence` the other.
+///
+/// Not an eventfd: that has one open file on both sides, and a hostile peer could make it blocking and
+/// saturate it, so that ringing would hang. The ends of a pipe are files of their own.
+struct WakePipe {
+  FileDescriptor read_end;
+  FileDescriptor write_end;
+};
 
-/// Takes the count of an eventfd back to 0. Any thread.
-void silence(int eventfd) noexcept;
+/// Both ends non-blocking and close-on-exec.
+/// @throws std::system_error
+[[nodiscard]] WakePipe make_wake_pipe();
+
+/// Makes an eventfd, or the other end of a wake pipe, readable. One that takes no more is readable
+/// already, so its EAGAIN is success. Any thread; async-signal-safe but for `errno`.
+/// @pre SIGPIPE is blocked or ignored where the peer of a pipe may have gone
+void ring(int descriptor) noexcept;
+
+/// Makes an eventfd or the read end of a wake pipe unreadable until the next ring. Any thread.
+void silence(int descriptor) noexcept;
 
 }  // namespace overlap

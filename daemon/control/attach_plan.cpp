@@ -1,6 +1,7 @@
 #include "daemon/control/attach_plan.hpp"
 
 #include "daemon/engine/batch.hpp"
+#include "kernels/parameter_text.hpp"
 #include "shared/byte_size.hpp"
 
 #include <algorithm>
@@ -14,8 +15,9 @@ std::variant<std::uint64_t, std::string> check_pipeline(const Pipeline& pipeline
                                                         std::uint64_t input_bytes,
                                                         bool needs_cuda) {
   if (pipeline.stages().size() > kMaxStages) {
-    return "pipeline '" + pipeline.text() + "' has " + std::to_string(pipeline.stages().size()) +
-           " stages, the limit is " + std::to_string(kMaxStages) + "; split it over two channels";
+    return "pipeline " + quoted(pipeline.text()) + " has " +
+           std::to_string(pipeline.stages().size()) + " stages, the limit is " +
+           std::to_string(kMaxStages) + "; split it over two channels";
   }
   for (const Stage& stage : pipeline.stages()) {
     if (stage.params.size() > kMaxStageParameters) {
@@ -28,16 +30,16 @@ std::variant<std::uint64_t, std::string> check_pipeline(const Pipeline& pipeline
   }
   const std::uint64_t largest = pipeline.largest_input_bytes(input_bytes);
   if (largest == 0) {
-    return "an input area of " + format_bytes(input_bytes) + " is shorter than pipeline '" +
-           pipeline.text() + "' needs: its element or frame is " +
+    return "an input area of " + format_bytes(input_bytes) + " is shorter than pipeline " +
+           quoted(pipeline.text()) + " needs: its element or frame is " +
            format_bytes(pipeline.granule_bytes()) + "; ask for larger slots";
   }
   const auto planned = pipeline.plan(largest);
   const auto& plan = std::get<PipelinePlan>(planned);
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     if (!plan.stages[i].output_size_known || plan.stages[i].stateful) {
-      return "stage " + std::to_string(i + 1) + " of pipeline '" + pipeline.text() +
-             "' has results of unknown size or keeps state, which this daemon does not serve yet";
+      return "stage " + std::to_string(i + 1) + " of pipeline " + quoted(pipeline.text()) +
+             " has results of unknown size or keeps state, which this daemon does not serve yet";
     }
   }
   return plan.max_output_bytes;
@@ -46,7 +48,7 @@ std::variant<std::uint64_t, std::string> check_pipeline(const Pipeline& pipeline
 AttachRefusal output_too_small(const Pipeline& pipeline, std::uint64_t needed,
                                std::uint64_t asked) {
   return {AttachCode::geometry_refused,
-          "pipeline '" + pipeline.text() + "' makes up to " + format_bytes(needed) +
+          "pipeline " + quoted(pipeline.text()) + " makes up to " + format_bytes(needed) +
               " of a full input area, the output area is " + format_bytes(asked) +
               "; ask for larger output areas, or for 0 to leave it to the daemon"};
 }

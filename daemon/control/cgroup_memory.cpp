@@ -61,4 +61,17 @@ std::optional<CgroupMemory> read_cgroup_memory(const std::string& membership_fil
   }
 }
 
+std::optional<std::uint64_t> read_machine_memory(const std::string& meminfo_file) {
+  std::ifstream file(meminfo_file);
+  std::string name;
+  std::uint64_t kib = 0;
+  std::string rest;
+  while (file >> name >> kib && std::getline(file, rest)) {
+    if (name == "MemAvailable:") {
+      return kib > UINT64_MAX / 1024 ? UINT64_MAX : kib * 1024;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace overlap

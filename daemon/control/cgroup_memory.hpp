@@ -22,4 +22,10 @@ struct CgroupMemory {
     const std::string& membership_file = "/proc/self/cgroup",
     const std::string& mount_point = "/sys/fs/cgroup");
 
+/// What the machine can still give, `MemAvailable`: beyond it somebody is killed, limit or not, since
+/// a memfd may be allocated page by page until nothing is left.
+/// @return none where the kernel does not say
+[[nodiscard]] std::optional<std::uint64_t> read_machine_memory(
+    const std::string& meminfo_file = "/proc/meminfo");
+
 }  // namespace overlap

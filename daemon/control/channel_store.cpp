@@ -10,7 +10,7 @@ namespace overlap {
 namespace {
 
 /// Room for the daemon itself beside a channel: nobody should be the last straw.
-constexpr std::uint64_t kCgroupReserveBytes = 8U << 20U;
+constexpr std::uint64_t kReserveBytes = 8U << 20U;
 
 void unpin_all(ChannelStore& store, Device& device, std::chrono::nanoseconds gap,
                const Pause& pause, std::string& failures) {
@@ -53,11 +53,17 @@ std::optional<std::string> pin_all(ChannelStore& store, Device& device,
 std::variant<FileDescriptor, StoreRefusal> allocate_store(const ChannelGeometry& geometry) {
   // Before the allocation, which would be charged at once: behind it, it could only be mourned.
   const auto limit = read_cgroup_memory();
-  if (limit && geometry.total_bytes + kCgroupReserveBytes > limit->available_bytes) {
+  if (limit && geometry.total_bytes + kReserveBytes > limit->available_bytes) {
     return StoreRefusal{false, "the channel needs " + format_bytes(geometry.total_bytes) +
                                    ", the daemon's memory limit leaves " +
                                    format_bytes(limit->available_bytes) +
                                    "; ask for less or raise MemoryMax"};
+  }
+  const auto left = read_machine_memory();
+  if (left && geometry.total_bytes + kReserveBytes > *left) {
+    return StoreRefusal{false, "the channel needs " + format_bytes(geometry.total_bytes) +
+                                   ", the machine has " + format_bytes(*left) +
+                                   " left; ask for less"};
   }
   try {
     return create_channel_memory(geometry.total_bytes);

@@ -47,7 +47,8 @@ struct StoreRefusal {
 /// A pause, so that tests need none.
 using Pause = std::function<void(std::chrono::nanoseconds)>;
 
-/// The memfd of a channel, every page allocated: refused if the cgroup's limit would be passed.
+/// The memfd of a channel, every page allocated: refused if the cgroup's limit would be passed or if
+/// the machine has not that much left.
 [[nodiscard]] std::variant<FileDescriptor, StoreRefusal> allocate_store(
     const ChannelGeometry& geometry);
 

@@ -1,5 +1,6 @@
 #include "daemon/control/control_loop.hpp"
 
+#include "daemon/service/service_notice.hpp"
 #include "shared/control_socket.hpp"
 #include "shared/monotonic_clock.hpp"
 
@@ -190,6 +191,7 @@ void ControlLoop::answer_status(const FileDescriptor& socket) {
 }
 
 void ControlLoop::begin_drain() {
+  notify_stopping();
   draining_ = true;
   drain_deadline_ns_ =
       monotonic_now_ns() + static_cast<std::uint64_t>(settings_.drain_timeout.count());

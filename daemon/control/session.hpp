@@ -79,6 +79,7 @@ struct Session {
   std::uint64_t granted_bytes = 0;
   /// Made when the memory is offered, closed when the engine has let go.
   FileDescriptor doorbell;
+  /// The daemon's end of the pipe that wakes the producer.
   FileDescriptor wake;
   /// Between `offered` and `preparing` the bare memory, from `open` on the store.
   FileDescriptor memory;

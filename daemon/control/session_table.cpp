@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <system_error>
 
 namespace overlap {
 namespace {
@@ -111,7 +112,7 @@ void SessionTable::on_report(PinReport report, std::uint64_t now_ns) {
   if (auto* allocated = std::get_if<StoreAllocated>(&report)) {
     on_allocated(std::move(*allocated), now_ns);
   } else if (auto* prepared = std::get_if<StorePrepared>(&report)) {
-    on_prepared(std::move(*prepared));
+    on_prepared(std::move(*prepared), now_ns);
   } else {
     on_given_back(std::get<StoreGivenBack>(report), now_ns);
   }
@@ -123,8 +124,7 @@ void SessionTable::on_allocated(StoreAllocated report, std::uint64_t now_ns) {
     return;
   }
   if (session->state == SessionState::doomed) {
-    return_room(*session);
-    step(*session, SessionState::gone);
+    finish_return(*session, now_ns);
     return;
   }
   if (const auto* refusal = std::get_if<StoreRefusal>(&report.outcome)) {
@@ -132,8 +132,17 @@ void SessionTable::on_allocated(StoreAllocated report, std::uint64_t now_ns) {
     return;
   }
   session->memory = std::move(std::get<FileDescriptor>(report.outcome));
-  session->doorbell = make_eventfd();
-  session->wake = make_eventfd();
+  WakePipe wake;
+  try {
+    session->doorbell = make_eventfd();
+    wake = make_wake_pipe();
+  } catch (const std::system_error& error) {
+    refuse(*session, AttachCode::memory_refused,
+           std::string("the daemon cannot make a doorbell (") + error.what() +
+               "); try again once a producer has left, or raise LimitNOFILE");
+    return;
+  }
+  session->wake = std::move(wake.write_end);
   auto reply = make_message<AttachReply>(MessageType::attach_reply);
   reply.code = AttachCode::accepted;
   reply.abi_major = kAbiMajor;
@@ -146,13 +155,14 @@ void SessionTable::on_allocated(StoreAllocated report, std::uint64_t now_ns) {
   write_geometry(reply, session->plan->geometry);
   write_text(reply.backend, services_.device.properties().backend);
   const std::array<int, 3> descriptors{session->memory.get(), session->doorbell.get(),
-                                       session->wake.get()};
-  if (!send_packet(session->socket, message_bytes(reply), descriptors)) {
-    let_go(*session);
-    return;
-  }
+                                       wake.read_end.get()};
+  // Before the sending: if that fails the session ends as any offered one does. The pin worker has
+  // reported already, so that nothing would end a doomed one.
   step(*session, SessionState::offered);
   session->deadline_ns = now_ns + attach_timeout_ns_;
+  if (!send_packet(session->socket, message_bytes(reply), descriptors)) {
+    let_go(*session);
+  }
 }
 
 void SessionTable::on_mapped(Session& session) {
@@ -161,7 +171,7 @@ void SessionTable::on_mapped(Session& session) {
                                session.plan->negotiated.features);
 }
 
-void SessionTable::on_prepared(StorePrepared report) {
+void SessionTable::on_prepared(StorePrepared report, std::uint64_t now_ns) {
   Session* session = find(report.channel);
   if (session == nullptr) {
     return;
@@ -171,8 +181,7 @@ void SessionTable::on_prepared(StorePrepared report) {
   }
   if (const auto* refusal = std::get_if<StoreRefusal>(&report.outcome)) {
     if (session->state == SessionState::doomed) {
-      return_room(*session);
-      step(*session, SessionState::gone);
+      finish_return(*session, now_ns);
     } else {
       refuse(*session,
              refusal->pinning ? AttachCode::pinning_failed : AttachCode::memory_refused,
@@ -212,13 +221,7 @@ void SessionTable::on_given_back(const StoreGivenBack& report, std::uint64_t now
   if (session == nullptr) {
     return;
   }
-  admission_.finish_return(session->granted_bytes);
-  step(*session, SessionState::gone);
-  for (auto& [id, waiting] : sessions_) {
-    if (waiting.state == SessionState::waiting_for_room) {
-      request_room(waiting, now_ns);
-    }
-  }
+  finish_return(*session, now_ns);
 }
 
 void SessionTable::on_violation(ChannelId channel, const std::string& why) {
@@ -238,7 +241,6 @@ void SessionTable::on_removed(ChannelId channel) {
   services_.poll.remove(session->doorbell.get());
   session->doorbell.reset();
   session->wake.reset();
-  admission_.start_return(session->peer.uid, session->granted_bytes);
   step(*session, SessionState::returning);
   services_.pin_worker.give_back(session->id, std::move(*session->store));
   session->store.reset();
@@ -308,14 +310,16 @@ void SessionTable::let_go(Session& session) {
       return;
     case SessionState::allocating:
     case SessionState::preparing:
+      // From now on, not from the report on: whoever attaches next waits for this memory.
+      admission_.start_return(session.peer.uid, session.granted_bytes);
       step(session, SessionState::doomed);
       return;
     case SessionState::open:
+      admission_.start_return(session.peer.uid, session.granted_bytes);
       step(session, SessionState::leaving);
       services_.engine.remove(session.id);
       return;
     case SessionState::doomed:
-      admission_.start_return(session.peer.uid, session.granted_bytes);
       step(session, SessionState::returning);
       services_.pin_worker.give_back(session.id, std::move(*session.store));
       session.store.reset();
@@ -332,6 +336,16 @@ void SessionTable::return_room(Session& session) {
     admission_.start_return(session.peer.uid, session.granted_bytes);
     admission_.finish_return(session.granted_bytes);
     session.granted_bytes = 0;
+  }
+}
+
+void SessionTable::finish_return(Session& session, std::uint64_t now_ns) {
+  admission_.finish_return(session.granted_bytes);
+  step(session, SessionState::gone);
+  for (auto& [id, waiting] : sessions_) {
+    if (waiting.state == SessionState::waiting_for_room) {
+      request_room(waiting, now_ns);
+    }
   }
 }
 

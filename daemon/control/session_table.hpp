@@ -62,7 +62,7 @@ class SessionTable {
   void request_room(Session& session, std::uint64_t now_ns);
   void on_allocated(StoreAllocated report, std::uint64_t now_ns);
   void on_mapped(Session& session);
-  void on_prepared(StorePrepared report);
+  void on_prepared(StorePrepared report, std::uint64_t now_ns);
   void on_given_back(const StoreGivenBack& report, std::uint64_t now_ns);
 
   /// Says why not and ends a session that has no channel yet.
@@ -71,7 +71,10 @@ class SessionTable {
   void close(Session& session, CloseReason reason, const std::string& text);
   /// Closes the socket and moves the session on towards `gone`.
   void let_go(Session& session);
+  /// Takes what was never pinned out of the books.
   void return_room(Session& session);
+  /// The memory of an ended session is back: who waits for room may have it.
+  void finish_return(Session& session, std::uint64_t now_ns);
   void step(Session& session, SessionState to);
   [[nodiscard]] Session* find(ChannelId id);
 

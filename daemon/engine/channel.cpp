@@ -231,7 +231,7 @@ bool Channel::publish() {
         // The count is at its limit, by a hostile hand: whoever waits is awake already.
       }
       break;
-    case WaitKind::eventfd:
+    case WaitKind::descriptor:
       ring(setup_.wake);
       break;
   }

@@ -58,7 +58,7 @@ struct ChannelSetup {
   PinLayout pinning;
   /// Made by the daemon, owned by the session: rung by the producer when the daemon sleeps.
   int doorbell = -1;
-  /// Likewise: rung by the daemon for producers that wait in a poll loop.
+  /// Likewise, the write end of a wake pipe: rung by the daemon for producers that wait in a poll loop.
   int wake = -1;
 };
 

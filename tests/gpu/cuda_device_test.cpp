@@ -184,7 +184,9 @@ TEST_F(CudaDeviceTest, FailsALaunchThatCannotBeAndGoesOn) {
   const SpinKernel impossible(word.get(), 2048);
   const DeviceStatus status = device().launch(lane.stream(), impossible, lane.job().batch());
   EXPECT_EQ(status.outcome, DeviceOutcome::failed) << device().describe(status.code);
-  EXPECT_EQ(status.code, cudaErrorInvalidConfiguration);
+  // Which of the two it is depends on the driver.
+  EXPECT_TRUE(status.code == cudaErrorInvalidConfiguration || status.code == cudaErrorInvalidValue)
+      << device().describe(status.code);
   EXPECT_TRUE(works());
 }
 

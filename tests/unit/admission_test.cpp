@@ -24,7 +24,9 @@ AdmissionLimits limits(std::uint64_t pinned_bytes = 10 * kMiB) {
   return limits;
 }
 
-PeerIdentity user(uid_t uid, gid_t gid = 100) { return {.pid = 1, .uid = uid, .gid = gid, .other_groups = {}}; }
+PeerIdentity user(uid_t uid, gid_t gid = 100) {
+  return {.pid = 1, .uid = uid, .gid = gid, .other_groups = {}};
+}
 
 TEST(Admission, BeginsWithEmptyBooks) {
   const Admission sut(limits());
@@ -44,7 +46,8 @@ TEST(Admission, GrantsUpToTheLastByteAndNotOneMore) {
 TEST(Admission, RefusesHugeNumbersWithoutWrapping) {
   Admission sut(limits());
   ASSERT_EQ(sut.grant(user(1), kMiB).verdict, Verdict::granted);
-  for (const std::uint64_t bytes : {kHuge, kHuge - kMiB, kHuge - kMiB + 1, kHuge / 2, kHuge / 2 + 1}) {
+  for (const std::uint64_t bytes :
+       {kHuge, kHuge - kMiB, kHuge - kMiB + 1, kHuge / 2, kHuge / 2 + 1}) {
     EXPECT_EQ(sut.grant(user(2), bytes).verdict, Verdict::full) << bytes;
   }
   EXPECT_EQ(sut.pinned_bytes(), kMiB);

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -44,12 +45,15 @@ AttachRefusal refusal(const AttachRequest& asked, const GeometryLimits& limits =
   return refused == nullptr ? AttachRefusal{AttachCode::accepted, {}} : *refused;
 }
 
-#define EXPECT_REFUSED(asked, expected_code, ...)      \
-  do {                                                 \
-    const AttachRefusal refused = refusal(asked);      \
-    EXPECT_EQ(refused.code, expected_code);            \
-    EXPECT_TRUE(says(refused.text, {__VA_ARGS__}));    \
-  } while (false)
+::testing::AssertionResult is_refused(const AttachRequest& asked, AttachCode code,
+                                      std::initializer_list<std::string_view> parts) {
+  const AttachRefusal refused = refusal(asked);
+  if (refused.code != code) {
+    return ::testing::AssertionFailure()
+           << "ended as " << attach_code_text(refused.code) << ": " << refused.text;
+  }
+  return says(refused.text, parts);
+}
 
 TEST(AttachPlan, AcceptsWhatCanBeMade) {
   const auto sut = plan(request({4, 10000, 20000, 100}, {"copy", "scale:a=2|scale:b=1"}));
@@ -76,23 +80,23 @@ TEST(AttachPlan, AcceptsAsMuchAsTheLimitsAllow) {
 }
 
 TEST(AttachPlan, RefusesSizesOfZero) {
-  EXPECT_REFUSED(request({0, 4096, 4096, 0}), AttachCode::geometry_refused, "slots is 0",
-                 "at least one slot");
-  EXPECT_REFUSED(request({4, 0, 4096, 0}), AttachCode::geometry_refused, "input bytes is 0",
-                 "at least one byte");
+  EXPECT_TRUE(is_refused(request({0, 4096, 4096, 0}), AttachCode::geometry_refused,
+                         {"slots is 0", "at least one slot"}));
+  EXPECT_TRUE(is_refused(request({4, 0, 4096, 0}), AttachCode::geometry_refused,
+                         {"input bytes is 0", "at least one byte"}));
 }
 
 TEST(AttachPlan, RefusesWhatIsBeyondALimitAndNamesIt) {
-  EXPECT_REFUSED(request({1025, 4096, 4096, 0}), AttachCode::geometry_refused, "slots is 1025",
-                 "the limit is 1024", "ask for less");
-  EXPECT_REFUSED(request({1, 16 * kMiB + 1, 1, 0}), AttachCode::geometry_refused, "input bytes is",
-                 "the limit is 16MiB", "ask for less");
-  EXPECT_REFUSED(request({1, 1, 16 * kMiB + 1, 0}), AttachCode::geometry_refused,
-                 "output bytes is", "the limit is 16MiB", "ask for less");
-  EXPECT_REFUSED(request({1, 1, 1, kMiB + 1}), AttachCode::geometry_refused, "table bytes is",
-                 "the limit is 1MiB", "ask for less");
-  EXPECT_REFUSED(request({16, 16 * kMiB, 16 * kMiB, 0}), AttachCode::geometry_refused,
-                 "channel bytes is", "the limit is 256MiB", "ask for less");
+  EXPECT_TRUE(is_refused(request({1025, 4096, 4096, 0}), AttachCode::geometry_refused,
+                         {"slots is 1025", "the limit is 1024", "ask for less"}));
+  EXPECT_TRUE(is_refused(request({1, 16 * kMiB + 1, 1, 0}), AttachCode::geometry_refused,
+                         {"input bytes is", "the limit is 16MiB", "ask for less"}));
+  EXPECT_TRUE(is_refused(request({1, 1, 16 * kMiB + 1, 0}), AttachCode::geometry_refused,
+                         {"output bytes is", "the limit is 16MiB", "ask for less"}));
+  EXPECT_TRUE(is_refused(request({1, 1, 1, kMiB + 1}), AttachCode::geometry_refused,
+                         {"table bytes is", "the limit is 1MiB", "ask for less"}));
+  EXPECT_TRUE(is_refused(request({16, 16 * kMiB, 16 * kMiB, 0}), AttachCode::geometry_refused,
+                         {"channel bytes is", "the limit is 256MiB", "ask for less"}));
 }
 
 TEST(AttachPlan, RefusesCountsThatOverflowWhateverTheLimits) {
@@ -142,25 +146,25 @@ TEST(AttachPlan, HoldsEverySizeAgainstTheLimitsExactly) {
 }
 
 TEST(AttachPlan, RefusesAnUnknownKernelAndNamesTheKnownOnes) {
-  EXPECT_REFUSED(request_for("sclae", 4096), AttachCode::pipeline_refused, "'sclae'",
-                 "unknown kernel", "scale", "copy");
+  EXPECT_TRUE(is_refused(request_for("sclae", 4096), AttachCode::pipeline_refused,
+                         {"'sclae'", "unknown kernel", "scale", "copy"}));
 }
 
 TEST(AttachPlan, RefusesAnUnknownParameterAndNamesTheKnownOnes) {
-  EXPECT_REFUSED(request_for("scale:z=1", 4096), AttachCode::pipeline_refused, "'z'",
-                 "unknown parameter", "type");
+  EXPECT_TRUE(is_refused(request_for("scale:z=1", 4096), AttachCode::pipeline_refused,
+                         {"'z'", "unknown parameter", "type"}));
 }
 
 TEST(AttachPlan, RefusesAParameterOutOfRangeAndNamesTheRange) {
-  EXPECT_REFUSED(request_for("transpose:rows=0,cols=4", 4096), AttachCode::pipeline_refused,
-                 "rows='0'", "out of range", "rows takes");
-  EXPECT_REFUSED(request_for("scale:a=nan", 4096), AttachCode::pipeline_refused, "'nan'",
-                 "a takes");
+  EXPECT_TRUE(is_refused(request_for("transpose:rows=0,cols=4", 4096), AttachCode::pipeline_refused,
+                         {"rows='0'", "out of range", "rows takes"}));
+  EXPECT_TRUE(is_refused(request_for("scale:a=nan", 4096), AttachCode::pipeline_refused,
+                         {"'nan'", "a takes"}));
 }
 
 TEST(AttachPlan, RefusesTheSecondPipelineForItsOwnFault) {
-  EXPECT_REFUSED(request({4, 4096, 0, 0}, {"copy", "nonsense"}), AttachCode::pipeline_refused,
-                 "'nonsense'");
+  EXPECT_TRUE(is_refused(request({4, 4096, 0, 0}, {"copy", "nonsense"}),
+                         AttachCode::pipeline_refused, {"'nonsense'"}));
 }
 
 TEST(AttachPlan, ShowsNoRawBytesOfAPipelineText) {
@@ -172,16 +176,19 @@ TEST(AttachPlan, ShowsNoRawBytesOfAPipelineText) {
 }
 
 TEST(AttachPlan, RefusesAnInputAreaShorterThanTheKernelNeeds) {
-  EXPECT_REFUSED(request_for("transpose:rows=64,cols=64", 16383), AttachCode::pipeline_refused,
-                 "shorter than pipeline", "transpose", "16KiB", "larger slots");
-  EXPECT_REFUSED(request_for("scale:type=f64", 7), AttachCode::pipeline_refused, "8", "larger slots");
+  EXPECT_TRUE(is_refused(request_for("transpose:rows=64,cols=64", 16383),
+                         AttachCode::pipeline_refused,
+                         {"shorter than pipeline", "transpose", "16KiB", "larger slots"}));
+  EXPECT_TRUE(is_refused(request_for("scale:type=f64", 7), AttachCode::pipeline_refused,
+                         {"8", "larger slots"}));
   EXPECT_EQ(refusal(request_for("transpose:rows=64,cols=64", 16384)).code, AttachCode::accepted);
 }
 
 TEST(AttachPlan, RefusesAnOutputAreaThatIsTooSmallAndNamesBothSizes) {
-  EXPECT_REFUSED(request_for("copy", 8192, 8191), AttachCode::geometry_refused, "pipeline", "copy",
-                 "8KiB", "8191", "ask for larger output areas", "0");
-  EXPECT_REFUSED(request_for("twice", 8192, 16383), AttachCode::geometry_refused, "16KiB");
+  EXPECT_TRUE(is_refused(request_for("copy", 8192, 8191), AttachCode::geometry_refused,
+                         {"pipeline", "copy", "8KiB", "8191", "ask for larger output areas", "0"}));
+  EXPECT_TRUE(
+      is_refused(request_for("twice", 8192, 16383), AttachCode::geometry_refused, {"16KiB"}));
   EXPECT_EQ(refusal(request_for("twice", 8192, 16384)).code, AttachCode::accepted);
 }
 
@@ -203,8 +210,8 @@ TEST(AttachPlan, ChoosesTheLargestOutputAreaWhereItIsLeftToTheDaemon) {
 }
 
 TEST(AttachPlan, RefusesAnOutputBeyondTheLimitThatWasLeftToTheDaemon) {
-  EXPECT_REFUSED(request_for("twice", 8 * kMiB + 1), AttachCode::geometry_refused,
-                 "output bytes is", "the limit is 16MiB");
+  EXPECT_TRUE(is_refused(request_for("twice", 8 * kMiB + 1), AttachCode::geometry_refused,
+                         {"output bytes is", "the limit is 16MiB"}));
 }
 
 std::string stages(std::size_t count) {
@@ -217,13 +224,13 @@ std::string stages(std::size_t count) {
 
 TEST(AttachPlan, RefusesTooManyStages) {
   EXPECT_EQ(refusal(request_for(stages(kMaxStages), 4096)).code, AttachCode::accepted);
-  EXPECT_REFUSED(request_for(stages(kMaxStages + 1), 4096), AttachCode::pipeline_refused,
-                 "9 stages", "the limit is 8", "split it");
+  EXPECT_TRUE(is_refused(request_for(stages(kMaxStages + 1), 4096), AttachCode::pipeline_refused,
+                         {"9 stages", "the limit is 8", "split it"}));
 }
 
 TEST(AttachPlan, SaysWhatToDoWithinTheRoomOfAReplyHoweverLongThePipeline) {
-  EXPECT_REFUSED(request_for(stages(800), 4096), AttachCode::pipeline_refused, "800 stages",
-                 "split it");
+  EXPECT_TRUE(is_refused(request_for(stages(800), 4096), AttachCode::pipeline_refused,
+                         {"800 stages", "split it"}));
   EXPECT_LT(refusal(request_for(stages(800), 4096)).text.size(), kMaxReplyTextBytes);
 }
 
@@ -232,33 +239,35 @@ TEST(AttachPlan, TakesThirtyTwoPipelinesAndNoMore) {
   EXPECT_EQ(refusal(request({4, 4096, 0, 0}, most)).code, AttachCode::accepted);
   AttachRequest asked = request({4, 4096, 0, 0}, most);
   asked.pipeline_count = kMaxPipelines + 1;
-  EXPECT_REFUSED(asked, AttachCode::malformed_request, "list of pipelines", "name at least one");
+  EXPECT_TRUE(
+      is_refused(asked, AttachCode::malformed_request, {"list of pipelines", "name at least one"}));
 }
 
 TEST(AttachPlan, RefusesAnEmptyOrDamagedListOfPipelines) {
-  EXPECT_REFUSED(request({4, 4096, 0, 0}, {}), AttachCode::malformed_request, "empty or damaged",
-                 "name at least one");
+  EXPECT_TRUE(is_refused(request({4, 4096, 0, 0}, {}), AttachCode::malformed_request,
+                         {"empty or damaged", "name at least one"}));
   for (const std::uint32_t bytes : {0U, 4U, 6U, 4096U, 4097U, UINT32_MAX}) {
     AttachRequest asked = request();
     asked.pipeline_text_bytes = bytes;
-    EXPECT_REFUSED(asked, AttachCode::malformed_request, "empty or damaged");
+    EXPECT_TRUE(is_refused(asked, AttachCode::malformed_request, {"empty or damaged"}));
   }
-  EXPECT_REFUSED(request({4, 4096, 0, 0}, {""}), AttachCode::pipeline_refused, "empty",
-                 "name at least one");
+  EXPECT_TRUE(is_refused(request({4, 4096, 0, 0}, {""}), AttachCode::pipeline_refused,
+                         {"empty", "name at least one"}));
 }
 
 TEST(AttachPlan, RefusesAnotherVersionAndNamesBoth) {
   AttachRequest newer = request();
   newer.abi_major = kAbiMajor + 1;
-  EXPECT_REFUSED(newer, AttachCode::version_mismatch, "the daemon speaks", "1.0", "the producer 2.0",
-                 "install matching versions");
+  EXPECT_TRUE(
+      is_refused(newer, AttachCode::version_mismatch,
+                 {"the daemon speaks", "1.0", "the producer 2.0", "install matching versions"}));
   AttachRequest older = request();
   older.abi_major = kAbiMajor - 1;
-  EXPECT_REFUSED(older, AttachCode::version_mismatch, "the producer 0.0");
+  EXPECT_TRUE(is_refused(older, AttachCode::version_mismatch, {"the producer 0.0"}));
   AttachRequest minor = request();
   minor.abi_minor_min = kAbiMinor + 1;
   minor.abi_minor_max = kAbiMinor + 2;
-  EXPECT_REFUSED(minor, AttachCode::version_mismatch, "1.1-2");
+  EXPECT_TRUE(is_refused(minor, AttachCode::version_mismatch, {"1.1-2"}));
   AttachRequest range = request();
   range.abi_minor_max = kAbiMinor + 7;
   EXPECT_EQ(refusal(range).code, AttachCode::accepted);
@@ -267,30 +276,32 @@ TEST(AttachPlan, RefusesAnotherVersionAndNamesBoth) {
 TEST(AttachPlan, RefusesAnotherPlatformAndNamesBoth) {
   AttachRequest machine = request();
   write_text(machine.architecture, "pdp11");
-  EXPECT_REFUSED(machine, AttachCode::platform_mismatch, "pdp11", "build both for the same");
+  EXPECT_TRUE(
+      is_refused(machine, AttachCode::platform_mismatch, {"pdp11", "build both for the same"}));
   AttachRequest libc = request();
   write_text(libc.libc, "musl");
-  EXPECT_REFUSED(libc, AttachCode::platform_mismatch, "musl", "glibc");
+  EXPECT_TRUE(is_refused(libc, AttachCode::platform_mismatch, {"musl", "glibc"}));
   AttachRequest semaphore = request();
   semaphore.semaphore_bytes = 16;
-  EXPECT_REFUSED(semaphore, AttachCode::platform_mismatch, "sem_t of 32 bytes", ", 16,");
+  EXPECT_TRUE(is_refused(semaphore, AttachCode::platform_mismatch, {"sem_t of 32 bytes", ", 16,"}));
   AttachRequest page = request();
   page.page_bytes = 65536;
-  EXPECT_REFUSED(page, AttachCode::platform_mismatch, "65536");
+  EXPECT_TRUE(is_refused(page, AttachCode::platform_mismatch, {"65536"}));
 }
 
 TEST(AttachPlan, RefusesFeaturesAndOutputLocationsThatItLacks) {
   AttachRequest feature = request();
   feature.features_required = 1;
-  EXPECT_REFUSED(feature, AttachCode::feature_missing, "feature bits 1", "update the daemon");
+  EXPECT_TRUE(
+      is_refused(feature, AttachCode::feature_missing, {"feature bits 1", "update the daemon"}));
   AttachRequest location = request();
   location.output_location = static_cast<OutputLocation>(9);
-  EXPECT_REFUSED(location, AttachCode::feature_missing, "output location 9", "host (0)");
+  EXPECT_TRUE(is_refused(location, AttachCode::feature_missing, {"output location 9", "host (0)"}));
 }
 
 TEST(AttachPlan, RefusesOnAGpuAKernelThatRunsOnTheHostAlone) {
-  const auto sut = plan_attach(request_for("twice", 4096), testing::scripted_registry(), kLimits,
-                               true);
+  const auto sut =
+      plan_attach(request_for("twice", 4096), testing::scripted_registry(), kLimits, true);
   const auto* refused = std::get_if<AttachRefusal>(&sut);
   ASSERT_NE(refused, nullptr);
   EXPECT_EQ(refused->code, AttachCode::pipeline_refused);
@@ -302,8 +313,8 @@ class PlannedKernel final : public Kernel {
  public:
   PlannedKernel(Plan plan, std::size_t parameter_count)
       : plan_(plan),
-        parameters_(parameter_count,
-                    Parameter{"p", ParameterType::integer, {}, 0, 0, {}, {}, {}}) {}
+        parameters_(parameter_count, Parameter{"p", ParameterType::integer, {}, 0, 0, {}, {}, {}}) {
+  }
 
   [[nodiscard]] std::string_view name() const noexcept override { return "planned"; }
   [[nodiscard]] std::string_view summary() const noexcept override { return "for tests"; }
@@ -337,7 +348,7 @@ class PlannedKernel final : public Kernel {
 AttachRefusal refusal_of(Plan plan, std::size_t parameter_count, const std::string& pipeline) {
   KernelRegistry kernels = KernelRegistry::with_builtin_kernels();
   kernels.add(std::make_unique<PlannedKernel>(plan, parameter_count));
-  const auto sut = plan_attach(request_for(pipeline, 4096), kernels, kLimits, true);
+  const auto sut = plan_attach(request_for(pipeline, 4096), kernels, kLimits, false);
   const auto* refused = std::get_if<AttachRefusal>(&sut);
   return refused == nullptr ? AttachRefusal{AttachCode::accepted, {}} : *refused;
 }

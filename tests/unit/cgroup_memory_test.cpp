@@ -141,5 +141,32 @@ TEST(CgroupMemory, ReadsTheLargestNumbers) {
   EXPECT_EQ(tree.read()->available_bytes, UINT64_MAX);
 }
 
+std::optional<std::uint64_t> machine_memory(const std::string& text) {
+  const testing::SocketFolder folder;
+  std::ofstream(folder.path("meminfo")) << text;
+  return read_machine_memory(folder.path("meminfo"));
+}
+
+TEST(MachineMemory, IsWhatIsAvailableAndNotWhatIsFree) {
+  EXPECT_EQ(machine_memory("MemTotal:  3000 kB\nMemFree:  10 kB\nMemAvailable:  2000 kB\n"),
+            2000U * 1024);
+}
+
+TEST(MachineMemory, IsUnknownWhereItIsNotSaid) {
+  EXPECT_FALSE(machine_memory(""));
+  EXPECT_FALSE(machine_memory("MemTotal:  3000 kB\nMemFree:  10 kB\n"));
+  EXPECT_FALSE(machine_memory("MemAvailable: much\n"));
+  EXPECT_FALSE(read_machine_memory("/nonexistent/meminfo"));
+}
+
+TEST(MachineMemory, StopsAtTheEndOfTheNumbers) {
+  EXPECT_EQ(machine_memory("MemAvailable: 18446744073709551615 kB\n"), UINT64_MAX);
+}
+
+TEST(MachineMemory, IsKnownOfThisMachine) {
+  ASSERT_TRUE(read_machine_memory());
+  EXPECT_GT(*read_machine_memory(), 0U);
+}
+
 }  // namespace
 }  // namespace overlap

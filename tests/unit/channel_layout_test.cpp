@@ -206,7 +206,7 @@ TEST(ChannelLayout, KeepsConstantsAndNumbers) {
   EXPECT_EQ(kCompletionDiscontinuity, 2U);
   EXPECT_EQ(static_cast<std::uint32_t>(WaitKind::none), 0U);
   EXPECT_EQ(static_cast<std::uint32_t>(WaitKind::semaphore), 1U);
-  EXPECT_EQ(static_cast<std::uint32_t>(WaitKind::eventfd), 2U);
+  EXPECT_EQ(static_cast<std::uint32_t>(WaitKind::descriptor), 2U);
 }
 
 TEST(ChannelLayout, KeepsTheRuleForTheRingCapacity) {

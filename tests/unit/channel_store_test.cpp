@@ -8,10 +8,13 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -76,14 +79,45 @@ TEST_F(ChannelStoreTest, AllocatesEveryPageOfExactlyTheBytes) {
   EXPECT_NE(::fcntl(sut.get(), F_GETFD) & FD_CLOEXEC, 0);
 }
 
-TEST_F(ChannelStoreTest, RefusesMemoryThatThereIsNot) {
-  ChannelGeometry huge = geometry_;
-  huge.total_bytes = std::uint64_t{1} << 60U;
-  const auto sut = allocate_store(huge);
+/// No file of this process grows beyond 64 MiB as long as it lives: where a refusal is expected, its
+/// absence must not cost the machine its memory.
+class FileSizeLimit {
+ public:
+  FileSizeLimit() : old_action_(::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &old_limit_);
+    const rlimit limit{rlim_t{64} << 20U, old_limit_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &old_limit_);
+    ::signal(SIGXFSZ, old_action_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  sighandler_t old_action_;
+  rlimit old_limit_{};
+};
+
+std::string allocation_refusal(ChannelGeometry geometry, std::uint64_t total_bytes) {
+  const FileSizeLimit net;
+  geometry.total_bytes = total_bytes;
+  const auto sut = allocate_store(geometry);
   const auto* refused = std::get_if<StoreRefusal>(&sut);
-  ASSERT_NE(refused, nullptr);
-  EXPECT_FALSE(refused->pinning);
-  EXPECT_TRUE(says(refused->text, {"ask for less"}));
+  EXPECT_TRUE(refused != nullptr && !refused->pinning);
+  return refused == nullptr ? std::string() : refused->text;
+}
+
+TEST_F(ChannelStoreTest, RefusesMoreThanThereIsBeforeItTakesAnyOfIt) {
+  for (const std::uint64_t bytes : {std::uint64_t{1} << 60U, std::uint64_t{1} << 62U}) {
+    EXPECT_TRUE(says(allocation_refusal(geometry_, bytes), {"the channel needs", "ask for less"}));
+  }
+}
+
+TEST_F(ChannelStoreTest, RefusesWhatTheSystemDoesNotGive) {
+  EXPECT_TRUE(says(allocation_refusal(geometry_, std::uint64_t{65} << 20U),
+                   {"65MiB", "File too large", "ask for less"}));
 }
 
 TEST_F(ChannelStoreTest, PinsExactlyTheRangesInOrder) {
@@ -146,13 +180,12 @@ TEST_F(ChannelStoreTest, RollsBackWhereverPinningFailsAndRefusesIfItMustBePinned
     for (std::size_t nth = 1; nth <= ranges_.size(); ++nth) {
       PinBook device;
       device.script().fail(Call::pin, nth, {DeviceOutcome::failed, code});
-      const auto sut =
-          prepare_store(allocate(), geometry_, 0, device, settings_, pause_, warning_);
+      const auto sut = prepare_store(allocate(), geometry_, 0, device, settings_, pause_, warning_);
       const auto* refused = std::get_if<StoreRefusal>(&sut);
       ASSERT_NE(refused, nullptr) << nth;
       EXPECT_TRUE(refused->pinning);
-      EXPECT_TRUE(says(refused->text, {"pinning", "scripted error " + std::to_string(code),
-                                       "ask for less"}));
+      EXPECT_TRUE(says(refused->text,
+                       {"pinning", "scripted error " + std::to_string(code), "ask for less"}));
       EXPECT_EQ(device.script().pinned_range_count(), 0U) << nth;
       EXPECT_EQ(device.unpins.size(), nth - 1);
     }
@@ -209,7 +242,8 @@ TEST_F(ChannelStoreTest, HoldsNothingOfWhatTheProducerWroteBeforeItBegan) {
   EXPECT_EQ(view.daemon_words().completion_tail.load(), 0U);
   EXPECT_FALSE(view.semaphore().try_wait());
   const auto areas = sut.mapping.bytes().subspan(geometry_.issued_offset_bytes);
-  EXPECT_TRUE(std::all_of(areas.begin(), areas.end(), [](std::byte b) { return b == std::byte{0}; }));
+  EXPECT_TRUE(
+      std::all_of(areas.begin(), areas.end(), [](std::byte b) { return b == std::byte{0}; }));
 }
 
 TEST_F(ChannelStoreTest, HasItsPagesBackThatTheProducerPunchedOut) {

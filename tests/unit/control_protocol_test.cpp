@@ -31,7 +31,7 @@ constexpr bool kHasNoGap = std::has_unique_object_representations_v<Message>;
 static_assert(kMessageMagic == 0x434c564fU && kMaxMessageBytes == 8192);
 static_assert(kMaxPipelineTextBytes == 4096 && kMaxPipelines == 32 && kMaxReplyTextBytes == 1024);
 static_assert(kMaxRegions == 8 && kSupportedFeatures == 0);
-static_assert(kWakeSemaphore == 1 && kWakeEventfd == 2);
+static_assert(kWakeSemaphore == 1 && kWakeDescriptor == 2);
 static_assert(static_cast<int>(OutputLocation::host) == 0);
 static_assert(static_cast<int>(RegionKind::control) == 0);
 static_assert(static_cast<int>(RegionKind::inputs) == 1);

@@ -771,7 +771,7 @@ TEST(Engine, CountsTheProducersThatItWoke) {
   EngineHarness sut;
   ChannelHarness& sleeper = sut.attach({"copy"});
   ChannelHarness& poller = sut.attach({"copy"});
-  EXPECT_FALSE(sleeper.completions().start_waiting(WaitKind::eventfd));
+  EXPECT_FALSE(sleeper.completions().start_waiting(WaitKind::descriptor));
   submit_many(sleeper, 3);
   submit_many(poller, 3);
   sut.run();

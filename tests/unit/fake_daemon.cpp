@@ -344,7 +344,7 @@ void FakeDaemon::publish() {
     case WaitKind::semaphore:
       client_->view.semaphore().post();
       break;
-    case WaitKind::eventfd:
+    case WaitKind::descriptor:
       ring(client_->wake.get());
       break;
   }

@@ -45,8 +45,8 @@ TEST(PeerIdentity, HasHoweverManyGroupsThereAre) {
   if (::geteuid() != 0) {
     GTEST_SKIP() << "only root may join groups";
   }
-  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{64}, std::size_t{65},
-                                  std::size_t{1000}}) {
+  for (const std::size_t count :
+       {std::size_t{0}, std::size_t{1}, std::size_t{64}, std::size_t{65}, std::size_t{1000}}) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {

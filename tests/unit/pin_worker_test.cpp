@@ -61,8 +61,8 @@ class PinWorkerTest : public ::testing::Test {
   }
 
   static constexpr std::uint64_t kNoFeatures = 0;
-  ChannelGeometry geometry_ = std::get<ChannelGeometry>(
-      plan_geometry({3, 4096, 4096, 0}, {1024, 1U << 20U, 0, 1U << 26U}));
+  ChannelGeometry geometry_ =
+      std::get<ChannelGeometry>(plan_geometry({3, 4096, 4096, 0}, {1024, 1U << 20U, 0, 1U << 26U}));
   testing::SharedDevice device_;
   StoreSettings settings_;
   Inbox inbox_;
@@ -115,12 +115,11 @@ TEST_F(PinWorkerTest, ReportsWhatCannotBeHad) {
   settings_.require_pinned = true;
   device_.fail(VirtualTimeDevice::Call::pin, 2, {DeviceOutcome::failed, 2});
   PinWorker sut(device_, settings_, report_);
-  ChannelGeometry huge = geometry_;
-  huge.total_bytes = std::uint64_t{1} << 60U;
-  sut.allocate(ChannelId{1}, huge);
+  ChannelGeometry empty = geometry_;
+  empty.total_bytes = 0;
+  sut.allocate(ChannelId{1}, empty);
   const PinReport refused = inbox_.take();
-  EXPECT_TRUE(
-      std::holds_alternative<StoreRefusal>(std::get<StoreAllocated>(refused).outcome));
+  EXPECT_TRUE(std::holds_alternative<StoreRefusal>(std::get<StoreAllocated>(refused).outcome));
   sut.allocate(ChannelId{2}, geometry_);
   sut.prepare(ChannelId{2}, take_allocated(ChannelId{2}), geometry_, kNoFeatures);
   const PinReport unpinned = inbox_.take();

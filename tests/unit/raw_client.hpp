@@ -43,9 +43,8 @@ class RawClient {
     const Packet packet = receive();
     const auto message = read_message<Message>(packet.bytes, type);
     if (!message) {
-      throw std::runtime_error("instead of message " +
-                               std::to_string(static_cast<unsigned>(type)) + " came " +
-                               describe(packet));
+      throw std::runtime_error("instead of message " + std::to_string(static_cast<unsigned>(type)) +
+                               " came " + describe(packet));
     }
     return *message;
   }

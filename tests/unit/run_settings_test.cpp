@@ -102,7 +102,8 @@ TEST(RunSettings, NameTheUserOrGroupThatDoesNotExist) {
   };
   Options users;
   users.allow_users = {"root", "nobody-of-that-name"};
-  EXPECT_TRUE(testing::says(refusal(users), {"allow-users", "'nobody-of-that-name'", "no such user"}));
+  EXPECT_TRUE(
+      testing::says(refusal(users), {"allow-users", "'nobody-of-that-name'", "no such user"}));
   Options groups;
   groups.allow_groups = {"no-group-of-that-name"};
   EXPECT_TRUE(
@@ -123,9 +124,10 @@ TEST(RunSettings, AskForTheBackendOfTheOptions) {
 TEST(RunSettings, LogAsTheOptionsSay) {
   using Level = Options::LogLevel;
   for (const auto& [level, expected] :
-       {std::pair(Level::trace, spdlog::level::trace), std::pair(Level::debug, spdlog::level::debug),
-        std::pair(Level::info, spdlog::level::info), std::pair(Level::warning, spdlog::level::warn),
-        std::pair(Level::error, spdlog::level::err), std::pair(Level::off, spdlog::level::off)}) {
+       {std::pair(Level::trace, spdlog::level::trace),
+        std::pair(Level::debug, spdlog::level::debug), std::pair(Level::info, spdlog::level::info),
+        std::pair(Level::warning, spdlog::level::warn), std::pair(Level::error, spdlog::level::err),
+        std::pair(Level::off, spdlog::level::off)}) {
     Options options;
     options.log_level = level;
     EXPECT_EQ(log_settings(options).level, expected);

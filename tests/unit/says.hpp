@@ -8,8 +8,8 @@
 namespace overlap::testing {
 
 /// Whether a text has every one of the parts; the failure shows the text.
-[[nodiscard]] inline ::testing::AssertionResult says(std::string_view text,
-                                                     std::initializer_list<std::string_view> parts) {
+[[nodiscard]] inline ::testing::AssertionResult says(
+    std::string_view text, std::initializer_list<std::string_view> parts) {
   for (const std::string_view part : parts) {
     if (text.find(part) == std::string_view::npos) {
       return ::testing::AssertionFailure() << "'" << text << "' does not say '" << part << "'";

@@ -12,20 +12,29 @@ namespace {
 
 using enum SessionState;
 
-constexpr SessionState kAll[] = {connected, waiting_for_room, allocating, offered, preparing,
+constexpr SessionState kAll[] = {connected, waiting_for_room, allocating, offered,   preparing,
                                  open,      doomed,           leaving,    returning, gone};
 static_assert(std::size(kAll) == kSessionStateCount);
 
 /// The arrows of the picture, written down a second time.
 const std::set<std::pair<SessionState, SessionState>>& picture() {
   static const std::set<std::pair<SessionState, SessionState>> arrows{
-      {connected, waiting_for_room}, {connected, allocating}, {connected, gone},
-      {waiting_for_room, allocating}, {waiting_for_room, gone},
-      {allocating, offered}, {allocating, doomed}, {allocating, gone},
-      {offered, preparing}, {offered, gone},
-      {preparing, open}, {preparing, doomed}, {preparing, gone},
+      {connected, waiting_for_room},
+      {connected, allocating},
+      {connected, gone},
+      {waiting_for_room, allocating},
+      {waiting_for_room, gone},
+      {allocating, offered},
+      {allocating, doomed},
+      {allocating, gone},
+      {offered, preparing},
+      {offered, gone},
+      {preparing, open},
+      {preparing, doomed},
+      {preparing, gone},
       {open, leaving},
-      {doomed, returning}, {doomed, gone},
+      {doomed, returning},
+      {doomed, gone},
       {leaving, returning},
       {returning, gone},
   };

@@ -8,6 +8,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <optional>
 #include <thread>
@@ -15,13 +16,19 @@
 namespace overlap {
 namespace {
 
-/// Puts the signal mask of this thread back at the end of a test.
+/// Puts the signal mask of this thread and the action of SIGPIPE back at the end of a test.
 class StopSignalsTest : public ::testing::Test {
  protected:
-  StopSignalsTest() { pthread_sigmask(SIG_SETMASK, nullptr, &old_mask_); }
-  ~StopSignalsTest() override { pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr); }
+  StopSignalsTest() : old_pipe_action_(std::signal(SIGPIPE, SIG_DFL)) {
+    pthread_sigmask(SIG_SETMASK, nullptr, &old_mask_);
+  }
+  ~StopSignalsTest() override {
+    pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr);
+    std::signal(SIGPIPE, old_pipe_action_);
+  }
 
  private:
+  sighandler_t old_pipe_action_;
   sigset_t old_mask_;
 };
 
@@ -74,6 +81,16 @@ TEST_F(StopSignalsTest, AreBlockedInEveryThreadMadeLater) {
   bool blocked = false;
   std::thread([&] { blocked = is_blocked(SIGTERM) && is_blocked(SIGINT); }).join();
   EXPECT_TRUE(blocked);
+}
+
+TEST_F(StopSignalsTest, LetNoReaderOfThisProcessThatGoesAwayEndIt) {
+  const StopSignals sut;
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::pipe(ends), 0);
+  const FileDescriptor writer(ends[1]);
+  ::close(ends[0]);
+  EXPECT_EQ(::write(writer.get(), "x", 1), -1);
+  EXPECT_EQ(errno, EPIPE);
 }
 
 TEST(DescriptorLimit, IsRaisedToWhatTheSystemAllows) {

@@ -43,12 +43,12 @@ void ring(int descriptor) noexcept {
 }
 
 void silence(int descriptor) noexcept {
-  // An eventfd gives its count in one read of 8 bytes, a pipe as many rings as fit; both then EAGAIN.
+  // An eventfd gives its whole count in one read of 8 bytes, a pipe as many rings as fit.
   std::array<std::uint64_t, 64> rings;
   ssize_t got = 0;
   do {
     got = ::read(descriptor, rings.data(), sizeof rings);
-  } while (got > 0 || (got < 0 && errno == EINTR));
+  } while (got == sizeof rings || (got < 0 && errno == EINTR));
 }
 
 }  // namespace overlap

@@ -31,9 +31,9 @@ ControlLoop::ControlLoop(Listener& listener, Device& device, const KernelRegistr
       started_ns_(monotonic_now_ns()),
       pin_worker_(device, settings.store,
                   [this](PinReport report) { mailbox_.post(std::move(report)); }),
-      engine_(device, settings.engine, settings.idle, static_cast<EngineListener&>(*this)),
       sessions_({poll_, device, kernels, pin_worker_, engine_, log}, settings.limits,
-                settings.attach_timeout) {
+                settings.attach_timeout),
+      engine_(device, settings.engine, settings.idle, static_cast<EngineListener&>(*this)) {
   poll_.add(listener_.descriptor(), EventSource::listener);
   poll_.add(stop_signals_, EventSource::signals);
   poll_.add(mailbox_.descriptor(), EventSource::mailbox);

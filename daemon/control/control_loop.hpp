@@ -81,10 +81,11 @@ class ControlLoop final : private EngineListener {
   bool draining_ = false;
   bool closing_ = false;
   std::optional<int> lost_code_;
-  // In this order they are made; the engine stops before the pin worker does.
+  // In this order they are made: the engine stops before the sessions unmap what it may look at, and
+  // all of them before the pin worker does.
   PinWorker pin_worker_;
-  EngineThread engine_;
   SessionTable sessions_;
+  EngineThread engine_;
 };
 
 }  // namespace overlap

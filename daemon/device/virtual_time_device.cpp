@@ -168,20 +168,24 @@ EventQuery VirtualTimeDevice::query(EventId event) {
     return {EventState::pending, 0};
   }
   if (asked.harvested_generation == asked.recorded_generation) {
-    return {EventState::ready, 0};
+    // As a real one: asking again, before a sleep say, does not make an error go away.
+    return asked.harvested;
   }
   asked.harvested_generation = asked.recorded_generation;
   host_now_ns_ += static_cast<std::uint64_t>(costs_.host_per_harvest.count());
   const DeviceStatus status = scripted(Call::complete);
   switch (status.outcome) {
     case DeviceOutcome::ok:
-      return {EventState::ready, 0};
+      asked.harvested = {EventState::ready, 0};
+      break;
     case DeviceOutcome::failed:
-      return {EventState::failed, status.code};
+      asked.harvested = {EventState::failed, status.code};
+      break;
     case DeviceOutcome::lost:
+      asked.harvested = {EventState::lost, status.code};
       break;
   }
-  return {EventState::lost, status.code};
+  return asked.harvested;
 }
 
 void VirtualTimeDevice::ring_when_over(EventId /*event*/, int eventfd) {

@@ -103,6 +103,8 @@ class VirtualTimeDevice final : public Device {
   struct Event {
     std::uint64_t recorded_generation = 0;
     std::uint64_t harvested_generation = 0;
+    /// What the query said that found the event over.
+    EventQuery harvested;
     /// Recorded and not over. An event recorded anew on another stream may be over before its past.
     std::set<std::uint64_t> pending_generations;
   };

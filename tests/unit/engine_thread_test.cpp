@@ -254,7 +254,7 @@ TEST_P(EngineThreadWith, LosesNoWakeUpOfASleepingProducer) {
     EngineThread sut(device, {}, kSleepy, control);
     sut.add(channel.make_channel());
     // One job at a time: both sides go to sleep in every round.
-    std::thread([&] { SmallProducer(channel, sleep).run(3000, 1); }).join();
+    std::thread([&] { SmallProducer(channel, sleep).run(1000, 1); }).join();
     EXPECT_GT(sut.sleep_count(), 0U);
     EXPECT_GT(sut.counters().producer_wakes.load(), 0U);
   }
@@ -268,8 +268,8 @@ TEST_P(EngineThreadWith, ParksAndUnparksAsProducersPause) {
   sut.add(a.make_channel());
   sut.add(b.make_channel());
   await(control.parked, 2);
-  std::thread first([&] { SmallProducer(a, WaitKind::semaphore).run(2000, 1); });
-  std::thread second([&] { SmallProducer(b, WaitKind::descriptor).run(2000, 2); });
+  std::thread first([&] { SmallProducer(a, WaitKind::semaphore).run(300, 1); });
+  std::thread second([&] { SmallProducer(b, WaitKind::descriptor).run(300, 2); });
   first.join();
   second.join();
   EXPECT_GE(control.unparked.load(), 2U);
@@ -288,7 +288,7 @@ TEST_P(EngineThreadWith, ServesManyProducersAtOnce) {
     sut.add(channels.back()->make_channel());
     producers.emplace_back([&channel = *channels.back(), id] {
       const WaitKind sleep = static_cast<WaitKind>(id % 3);
-      SmallProducer(channel, sleep).run(3000, 1 + id);
+      SmallProducer(channel, sleep).run(1000, 1 + id);
     });
   }
   for (std::thread& producer : producers) {
@@ -299,11 +299,11 @@ TEST_P(EngineThreadWith, ServesManyProducersAtOnce) {
 }
 
 TEST_P(EngineThreadWith, AChannelThatLeavesUnderLoadLeavesTheOthersAlone) {
+  ChannelHarness stays(1000, {"copy"}, {.slot_count = 8, .input_bytes = 256, .output_bytes = 256});
   EngineThread sut(device, {.max_batch_jobs = 4}, kNormal, control);
-  ChannelHarness stays(100, {"copy"}, {.slot_count = 8, .input_bytes = 256, .output_bytes = 256});
   sut.add(stays.make_channel());
-  std::thread steady([&] { SmallProducer(stays, WaitKind::semaphore).run(5000, 8); });
-  for (std::uint32_t round = 1; round <= 100; ++round) {
+  std::thread steady([&] { SmallProducer(stays, WaitKind::semaphore).run(3000, 8); });
+  for (std::uint32_t round = 1; round <= 50; ++round) {
     ChannelHarness leaves(round, {"copy"},
                           {.slot_count = 16, .input_bytes = 256, .output_bytes = 256});
     sut.add(leaves.make_channel());
@@ -322,7 +322,7 @@ TEST_P(EngineThreadWith, AChannelThatLeavesUnderLoadLeavesTheOthersAlone) {
 }
 
 TEST_P(EngineThreadWith, GoesUnderLoadAndTouchesNothingAfterwards) {
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < 50; ++round) {
     ChannelHarness channel(1, {"copy|copy"},
                            {.slot_count = 32, .input_bytes = 256, .output_bytes = 256});
     std::atomic<bool> going_on{true};

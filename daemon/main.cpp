@@ -8,12 +8,14 @@
 #include "daemon/telemetry/log.hpp"
 #include "shared/socket_path.hpp"
 
+#include <unistd.h>
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 #include <thread>
-#include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace overlap {
@@ -43,18 +45,21 @@ ExitCode run(const LoadedOptions& loaded) {
   ControlSettings settings = base;
   settings.backend_note = chosen.note;
   const KernelRegistry kernels = KernelRegistry::with_builtin_kernels();
-  Listener listener(*path, options.socket_mode);
-  ControlLoop loop(listener, *chosen.device, kernels, settings, stop_signals.descriptor(),
+  std::optional<Listener> listener(std::in_place, *path, options.socket_mode);
+  ControlLoop loop(*listener, *chosen.device, kernels, settings, stop_signals.descriptor(),
                    log.logger());
   log.logger().info("overlapd {} serves {} ({}) on {}{}", OVERLAP_VERSION,
                     chosen.device->properties().backend, chosen.device->properties().name, *path,
                     chosen.note.empty() ? std::string() : "; " + chosen.note);
   notify_ready("serves " + chosen.device->properties().backend + " (" +
                chosen.device->properties().name + ")");
-  if (loop.run() == RunOutcome::device_lost) {
+  const RunOutcome outcome = loop.run();
+  if (outcome != RunOutcome::stopped) {
+    listener.reset();
     log.drain(std::chrono::milliseconds(200));
-    // Nothing of CUDA may run any more, destructors included.
-    ::_exit(static_cast<int>(ExitCode::device_lost));
+    // Nothing of CUDA may run any more, or it would wait for what does not end: no destructor either.
+    ::_exit(static_cast<int>(outcome == RunOutcome::device_lost ? ExitCode::device_lost
+                                                                : ExitCode::ok));
   }
   log.logger().info("stopped");
   return ExitCode::ok;

@@ -37,12 +37,12 @@ ControlSettings control_settings(const Options& options) {
   settings.store = {options.pin_chunk_bytes, options.pin_gap, options.require_pinned};
   settings.engine.lane_count = options.lanes.value_or(0);
   settings.engine.depth = options.depth.value_or(0);
-  settings.engine.lane_kind = options.lane_kind == Options::LaneKind::three ? LaneKind::three
-                                                                            : LaneKind::single;
+  settings.engine.lane_kind =
+      options.lane_kind == Options::LaneKind::three ? LaneKind::three : LaneKind::single;
   settings.engine.max_batch_jobs = options.batch_max_jobs;
   settings.engine.max_batch_bytes = options.batch_max_bytes;
-  settings.idle.spin = options.idle_spin.value_or(
-      default_idle_spin(std::thread::hardware_concurrency()));
+  settings.idle.spin =
+      options.idle_spin.value_or(default_idle_spin(std::thread::hardware_concurrency()));
   settings.attach_timeout = options.attach_timeout;
   settings.drain_timeout = options.drain_timeout;
   return settings;

@@ -1,10 +1,10 @@
 #include "daemon/stop_signals.hpp"
 
-#include <cerrno>
-#include <csignal>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <cerrno>
+#include <csignal>
 #include <system_error>
 
 namespace overlap {

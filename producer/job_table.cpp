@@ -16,7 +16,8 @@ JobRecord* JobTable::find(JobId id) noexcept {
   return found == jobs_.end() ? nullptr : &found->second;
 }
 
-void JobTable::finish(JobId id, JobRecord& job, const CompletionEntry& completion, std::uint64_t now_ns) {
+void JobTable::finish(JobId id, JobRecord& job, const CompletionEntry& completion,
+                      std::uint64_t now_ns) {
   job.phase = JobPhase::done;
   job.completion = completion;
   job.collected_ns = now_ns;

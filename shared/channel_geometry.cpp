@@ -116,13 +116,12 @@ std::variant<ChannelGeometry, GeometryRefusal> plan_geometry(const GeometryReque
                          request.table_bytes <= kRoundable;
   const auto geometry = roundable ? lay_out(request) : std::nullopt;
   if (!geometry) {
-    return GeometryRefusal{"channel bytes",
-                           "channel bytes of " + std::to_string(request.slot_count) + " slots of " +
-                               format_bytes(request.input_bytes) + " in and " +
-                               format_bytes(request.output_bytes) + " out, and " +
-                               format_bytes(request.table_bytes) + " of tables, exceed " +
-                               format_bytes(kRoundable) +
-                               ", the limit of the offsets; ask for less"};
+    return GeometryRefusal{
+        "channel bytes", "channel bytes of " + std::to_string(request.slot_count) + " slots of " +
+                             format_bytes(request.input_bytes) + " in and " +
+                             format_bytes(request.output_bytes) + " out, and " +
+                             format_bytes(request.table_bytes) + " of tables, exceed " +
+                             format_bytes(kRoundable) + ", the limit of the offsets; ask for less"};
   }
   if (geometry->total_bytes > limits.max_channel_bytes) {
     return refuse_size("channel bytes", geometry->total_bytes, limits.max_channel_bytes);

@@ -5,10 +5,10 @@
 #include <boost/interprocess/detail/os_file_functions.hpp>
 #include <boost/interprocess/exceptions.hpp>
 
-#include <cerrno>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <cerrno>
 #include <system_error>
 
 #ifndef F_SEAL_FUTURE_WRITE

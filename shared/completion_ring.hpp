@@ -42,8 +42,9 @@ class CompletionWriter {
     // 'completion sleep' operation 1 (store tail) and 2 (load waiting).
     tail_word_->store(tail_, std::memory_order_seq_cst);
     const std::uint32_t waiting = waiting_word_->load(std::memory_order_seq_cst);
-    return waiting <= static_cast<std::uint32_t>(WaitKind::descriptor) ? static_cast<WaitKind>(waiting)
-                                                                    : WaitKind::none;
+    return waiting <= static_cast<std::uint32_t>(WaitKind::descriptor)
+               ? static_cast<WaitKind>(waiting)
+               : WaitKind::none;
   }
 
  private:

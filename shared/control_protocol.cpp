@@ -2,11 +2,11 @@
 
 #include "shared/channel_layout.hpp"
 
-#include <algorithm>
 #include <semaphore.h>
-#include <stdexcept>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <algorithm>
+#include <stdexcept>
 
 namespace overlap {
 namespace {
@@ -125,8 +125,7 @@ std::variant<Negotiated, NegotiationRefusal> negotiate(const AttachRequest& requ
       request.abi_minor_min > kAbiMinor) {
     return NegotiationRefusal{
         AttachCode::version_mismatch,
-        "the daemon speaks channel ABI " + range_text(kAbiMajor, 0, kAbiMinor) +
-            ", the producer " +
+        "the daemon speaks channel ABI " + range_text(kAbiMajor, 0, kAbiMinor) + ", the producer " +
             range_text(request.abi_major, request.abi_minor_min, request.abi_minor_max) +
             "; install matching versions"};
   }
@@ -139,9 +138,9 @@ std::variant<Negotiated, NegotiationRefusal> negotiate(const AttachRequest& requ
         "the daemon runs on " + ours + ", " + std::string(kLibc) + ", sem_t of " +
             std::to_string(sizeof(sem_t)) + " bytes, pages of " +
             std::to_string(::sysconf(_SC_PAGESIZE)) + "; the producer on " +
-            printable(read_text(request.architecture)) + ", " +
-            printable(read_text(request.libc)) + ", " + std::to_string(request.semaphore_bytes) +
-            ", " + std::to_string(request.page_bytes) + "; build both for the same platform"};
+            printable(read_text(request.architecture)) + ", " + printable(read_text(request.libc)) +
+            ", " + std::to_string(request.semaphore_bytes) + ", " +
+            std::to_string(request.page_bytes) + "; build both for the same platform"};
   }
   if ((request.features_required & ~kSupportedFeatures) != 0) {
     return NegotiationRefusal{AttachCode::feature_missing,

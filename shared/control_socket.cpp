@@ -2,11 +2,11 @@
 
 #include "shared/control_protocol.hpp"
 
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 namespace overlap {
 namespace {
@@ -45,8 +45,8 @@ Packet receive(const FileDescriptor& socket, std::span<std::byte> control) {
     got = ::recvmsg(socket.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   } while (got < 0 && errno == EINTR);
   if (got < 0) {
-    packet.outcome = errno == EAGAIN || errno == EWOULDBLOCK ? Packet::Outcome::empty
-                                                             : Packet::Outcome::closed;
+    packet.outcome =
+        errno == EAGAIN || errno == EWOULDBLOCK ? Packet::Outcome::empty : Packet::Outcome::closed;
     return packet;
   }
   if (!control.empty()) {

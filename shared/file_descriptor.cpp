@@ -1,12 +1,12 @@
 #include "shared/file_descriptor.hpp"
 
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <fcntl.h>
-#include <sys/eventfd.h>
 #include <system_error>
-#include <unistd.h>
 
 namespace overlap {
 

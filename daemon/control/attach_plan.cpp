@@ -57,8 +57,7 @@ AttachRefusal output_too_small(const Pipeline& pipeline, std::uint64_t needed,
 
 std::variant<AttachPlan, AttachRefusal> plan_attach(const AttachRequest& request,
                                                     const KernelRegistry& kernels,
-                                                    const GeometryLimits& limits,
-                                                    bool needs_cuda) {
+                                                    const GeometryLimits& limits, bool needs_cuda) {
   const auto negotiation = negotiate(request);
   if (const auto* refusal = std::get_if<NegotiationRefusal>(&negotiation)) {
     return AttachRefusal{refusal->code, refusal->text};

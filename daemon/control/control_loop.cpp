@@ -4,11 +4,11 @@
 #include "shared/control_socket.hpp"
 #include "shared/monotonic_clock.hpp"
 
+#include <sys/signalfd.h>
+#include <unistd.h>
 #include <algorithm>
 #include <array>
-#include <sys/signalfd.h>
 #include <system_error>
-#include <unistd.h>
 
 namespace overlap {
 namespace {
@@ -16,6 +16,8 @@ namespace {
 /// Connections beyond the channels: clients that ask for the status, producers about to attach.
 constexpr std::size_t kSpareConnections = 64;
 constexpr std::uint64_t kAcceptPauseNs = 100'000'000;
+/// How long the channels may take to be given back once their producers have been told.
+constexpr std::uint64_t kLeaveLimitNs = 3'000'000'000;
 
 std::uint32_t key_of(ChannelId id) noexcept { return static_cast<std::uint32_t>(id); }
 
@@ -60,6 +62,10 @@ RunOutcome ControlLoop::run() {
     }
     check_deadlines();
     sessions_.forget_gone();
+    if (leave_deadline_ns_ != 0 && monotonic_now_ns() >= leave_deadline_ns_) {
+      log_.warn("a job does not end; leaving without waiting for it");
+      return RunOutcome::stopped_with_work;
+    }
   }
   if (lost_code_) {
     log_.critical("the device is lost ({}); leaving for a restart", device_.describe(*lost_code_));
@@ -105,8 +111,14 @@ void ControlLoop::accept_all() {
     }
     const auto peer = identify_peer(accepted.socket);
     if (!peer || sessions_.size() >= settings_.limits.max_channels + kSpareConnections) {
-      log_.warn("refused a connection: {}",
-                peer ? "too many are open" : "the kernel does not say whose it is");
+      const std::string why =
+          peer ? "too many connections are open; close one, or raise max-channels"
+               : "the kernel does not say whose connection this is";
+      log_.warn("refused a connection: {}", why);
+      auto reply = make_message<AttachReply>(MessageType::attach_reply);
+      reply.code = AttachCode::daemon_full;
+      write_text(reply.text, why);
+      static_cast<void>(send_packet(accepted.socket, message_bytes(reply)));
       continue;
     }
     sessions_.open(std::move(accepted.socket), *peer, monotonic_now_ns());
@@ -157,7 +169,8 @@ void ControlLoop::check_deadlines() {
 
 int ControlLoop::wait_limit_ms() const {
   std::uint64_t next_ns = sessions_.next_deadline_ns();
-  for (const std::uint64_t deadline_ns : {drain_deadline_ns_, accept_again_ns_}) {
+  for (const std::uint64_t deadline_ns :
+       {drain_deadline_ns_, leave_deadline_ns_, accept_again_ns_}) {
     if (deadline_ns != 0) {
       next_ns = std::min(next_ns, deadline_ns);
     }
@@ -205,6 +218,7 @@ void ControlLoop::finish_drain() {
   }
   closing_ = true;
   drain_deadline_ns_ = 0;
+  leave_deadline_ns_ = monotonic_now_ns() + kLeaveLimitNs;
   poll_.remove(listener_.descriptor());
   accept_again_ns_ = 0;
   sessions_.close_all(CloseReason::drain, "the daemon was stopped by its administrator");

@@ -31,6 +31,8 @@ struct ControlSettings {
 enum class RunOutcome : std::uint8_t {
   /// Asked to stop; everything was given back.
   stopped,
+  /// Asked to stop, but a job does not end: leave by `_exit`, the device still works on it.
+  stopped_with_work,
   /// The device will never run anything again: leave by `_exit`, touch it no more.
   device_lost,
 };
@@ -77,6 +79,8 @@ class ControlLoop final : private EngineListener {
   ControlMailbox mailbox_;
   std::uint64_t started_ns_;
   std::uint64_t drain_deadline_ns_ = 0;
+  /// When to leave although the device still holds somebody's memory.
+  std::uint64_t leave_deadline_ns_ = 0;
   std::uint64_t accept_again_ns_ = 0;
   bool draining_ = false;
   bool closing_ = false;

@@ -25,7 +25,8 @@ struct DeviceLost {
 };
 
 /// What other threads tell the control thread.
-using ControlMail = std::variant<ChannelViolated, ChannelRemoved, EngineDrained, DeviceLost, PinReport>;
+using ControlMail =
+    std::variant<ChannelViolated, ChannelRemoved, EngineDrained, DeviceLost, PinReport>;
 
 /// Letters to the control thread and the eventfd that announces them.
 class ControlMailbox {

@@ -1,9 +1,9 @@
 #include "daemon/control/event_poll.hpp"
 
+#include <sys/epoll.h>
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <sys/epoll.h>
 #include <system_error>
 
 namespace overlap {
@@ -29,9 +29,7 @@ void EventPoll::add(int fd, EventSource source, std::uint32_t key, Trigger trigg
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
 }
 
-void EventPoll::remove(int fd) noexcept {
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
-}
+void EventPoll::remove(int fd) noexcept { ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
 std::span<const PolledEvent> EventPoll::wait(std::span<PolledEvent> storage, int limit_ms) {
   std::array<epoll_event, kMaxEvents> events;

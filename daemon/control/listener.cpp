@@ -2,14 +2,14 @@
 
 #include "shared/control_socket.hpp"
 
-#include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <cerrno>
+#include <cstring>
 
 namespace overlap {
 namespace {
@@ -38,8 +38,7 @@ Listener::Listener(std::string path, std::uint32_t mode) : path_(std::move(path)
 
 Listener::~Listener() {
   struct stat status {};
-  if (::lstat(path_.c_str(), &status) == 0 && status.st_dev == device_ &&
-      status.st_ino == inode_) {
+  if (::lstat(path_.c_str(), &status) == 0 && status.st_dev == device_ && status.st_ino == inode_) {
     ::unlink(path_.c_str());
   }
   // While the lock is still held: whoever waits for it sees that the file has gone and tries again.
@@ -49,8 +48,7 @@ Listener::~Listener() {
 void Listener::lock() {
   const std::string lock_path = path_ + ".lock";
   while (true) {
-    FileDescriptor lock(
-        ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    FileDescriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!lock) {
       throw ListenerError("cannot open the lock file " + lock_path + ": " + reason(errno) +
                           "; choose a folder that this user may write with --socket");
@@ -94,8 +92,8 @@ void Listener::clear_stale_socket() const {
                         "--socket");
   }
   if (error_number != ECONNREFUSED) {
-    throw ListenerError("socket " + path_ + " belongs to another program (" +
-                        reason(error_number) + "); choose another path with --socket");
+    throw ListenerError("socket " + path_ + " belongs to another program (" + reason(error_number) +
+                        "); choose another path with --socket");
   }
   if (::unlink(path_.c_str()) != 0) {
     throw ListenerError("cannot remove the stale socket " + path_ + ": " + reason(errno));
@@ -133,8 +131,7 @@ void Listener::bind_and_listen(std::uint32_t mode) {
 }
 
 Listener::Accepted Listener::accept() {
-  FileDescriptor socket(
-      ::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  FileDescriptor socket(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (socket) {
     return {std::move(socket), 0};
   }

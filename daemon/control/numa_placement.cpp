@@ -1,9 +1,9 @@
 #include "daemon/control/numa_placement.hpp"
 
-#include <array>
-#include <climits>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <array>
+#include <climits>
 
 namespace overlap {
 namespace {

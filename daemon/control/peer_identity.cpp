@@ -1,11 +1,11 @@
 #include "daemon/control/peer_identity.hpp"
 
-#include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <grp.h>
 #include <pwd.h>
 #include <sys/socket.h>
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
 
 namespace overlap {
 namespace {
@@ -34,8 +34,8 @@ std::optional<PeerIdentity> identify_peer(const FileDescriptor& socket) {
   peer.other_groups.resize(64);
   for (int attempt = 0; attempt < 2; ++attempt) {
     bytes = static_cast<socklen_t>(peer.other_groups.size() * sizeof(gid_t));
-    const int result = ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERGROUPS,
-                                    peer.other_groups.data(), &bytes);
+    const int result =
+        ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERGROUPS, peer.other_groups.data(), &bytes);
     peer.other_groups.resize(bytes / sizeof(gid_t));
     if (result == 0) {
       return peer;

@@ -2,9 +2,9 @@
 
 #include "shared/file_descriptor.hpp"
 
+#include <sys/types.h>
 #include <optional>
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
 namespace overlap {

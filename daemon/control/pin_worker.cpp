@@ -2,8 +2,8 @@
 
 #include "daemon/control/numa_placement.hpp"
 
-#include <csignal>
 #include <pthread.h>
+#include <csignal>
 
 namespace overlap {
 

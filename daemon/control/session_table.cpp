@@ -183,8 +183,7 @@ void SessionTable::on_prepared(StorePrepared report, std::uint64_t now_ns) {
     if (session->state == SessionState::doomed) {
       finish_return(*session, now_ns);
     } else {
-      refuse(*session,
-             refusal->pinning ? AttachCode::pinning_failed : AttachCode::memory_refused,
+      refuse(*session, refusal->pinning ? AttachCode::pinning_failed : AttachCode::memory_refused,
              refusal->text);
     }
     return;
@@ -207,8 +206,7 @@ void SessionTable::on_prepared(StorePrepared report, std::uint64_t now_ns) {
                      session->peer.pid, session->plan->geometry.slot_count,
                      format_bytes(session->plan->geometry.total_bytes),
                      session->plan->pipelines.front().text());
-  if (!send_packet(session->socket,
-                   message_bytes(make_message<ReadyNotice>(MessageType::ready)))) {
+  if (!send_packet(session->socket, message_bytes(make_message<ReadyNotice>(MessageType::ready)))) {
     close(*session, CloseReason::none, {});
   }
 }

@@ -7,13 +7,13 @@
 
 #include <boost/program_options.hpp>
 
+#include <poll.h>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <iostream>
 #include <optional>
-#include <poll.h>
 #include <string>
 
 namespace overlap {
@@ -63,8 +63,7 @@ void print(const StatusReply& status) {
 }
 
 int status(const std::optional<std::string>& option) {
-  const ClientSocketPath path =
-      client_socket_path(option, SocketEnvironment::of_this_process());
+  const ClientSocketPath path = client_socket_path(option, SocketEnvironment::of_this_process());
   int error_number = 0;
   const FileDescriptor socket = connect_control_socket(path.path, error_number);
   if (!socket) {
@@ -95,12 +94,9 @@ int run(int argc, char** argv) {
   po::variables_map values;
   constexpr int kStyle =
       po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
-  po::store(po::command_line_parser(argc, argv)
-                .options(all)
-                .positional(positional)
-                .style(kStyle)
-                .run(),
-            values);
+  po::store(
+      po::command_line_parser(argc, argv).options(all).positional(positional).style(kStyle).run(),
+      values);
   if (values.count("help") != 0) {
     std::cout << visible;
     return 0;

@@ -2,12 +2,12 @@
 
 #include "shared/file_descriptor.hpp"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <array>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
-#include <pthread.h>
 
 namespace overlap {
 namespace {
@@ -145,9 +145,8 @@ HostDevice::HostDevice(std::uint32_t worker_count) {
     workers_.push_back(std::make_unique<Worker>());
   }
   properties_.backend = "host";
-  properties_.name = worker_count == 0
-                         ? std::string("CPU, on the engine's thread")
-                         : "CPU, " + std::to_string(worker_count) + " worker threads";
+  properties_.name = worker_count == 0 ? std::string("CPU, on the engine's thread")
+                                       : "CPU, " + std::to_string(worker_count) + " worker threads";
   properties_.works_in_place = true;
   properties_.copy_engine_count = 0;
   // One batch at a time on the engine's own thread: a second one would only delay the first.

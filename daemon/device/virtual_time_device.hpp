@@ -45,7 +45,16 @@ struct VirtualResources {
 /// Calls can be made to fail by script. Restricted: one thread.
 class VirtualTimeDevice final : public Device {
  public:
-  enum class Call : std::uint8_t { pin, unpin, allocate, copy_in, copy_out, launch, record, complete };
+  enum class Call : std::uint8_t {
+    pin,
+    unpin,
+    allocate,
+    copy_in,
+    copy_out,
+    launch,
+    record,
+    complete
+  };
 
   explicit VirtualTimeDevice(VirtualCosts costs, VirtualResources resources = {});
 

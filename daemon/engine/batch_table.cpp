@@ -9,8 +9,7 @@ namespace overlap {
 BatchTable::BatchTable(Device& device, std::uint32_t max_jobs) : max_jobs_(max_jobs) {
   const std::uint64_t cells = std::uint64_t{max_jobs} * kMaxStages;
   const std::uint64_t items_bytes = cells * sizeof(overlap_batch_item);
-  const std::uint64_t params_bytes =
-      kMaxStages * kMaxStageParameters * sizeof(overlap_param_value);
+  const std::uint64_t params_bytes = kMaxStages * kMaxStageParameters * sizeof(overlap_param_value);
   const std::uint64_t output_bytes = cells * sizeof(std::uint64_t);
   const std::uint64_t bytes =
       items_bytes + params_bytes + output_bytes + cells * sizeof(std::uint32_t);
@@ -47,8 +46,7 @@ void BatchTable::link_item(std::size_t stage, std::uint32_t job,
   output_bytes_[cell] = planned_output_bytes;
 }
 
-overlap_batch BatchTable::batch(std::size_t stage, std::size_t param_count,
-                                std::uint32_t job_count,
+overlap_batch BatchTable::batch(std::size_t stage, std::size_t param_count, std::uint32_t job_count,
                                 std::uint64_t max_input_bytes) const noexcept {
   overlap_batch result{};
   result.struct_bytes = sizeof result;

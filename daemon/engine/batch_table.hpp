@@ -22,7 +22,8 @@ class BatchTable {
   [[nodiscard]] overlap_batch_item& item(std::size_t stage, std::uint32_t job) noexcept {
     return items_[stage * max_jobs_ + job];
   }
-  [[nodiscard]] const overlap_batch_item& item(std::size_t stage, std::uint32_t job) const noexcept {
+  [[nodiscard]] const overlap_batch_item& item(std::size_t stage,
+                                               std::uint32_t job) const noexcept {
     return items_[stage * max_jobs_ + job];
   }
   /// Fills in what is the same for every job and stage: parameters, places to report to.

@@ -118,12 +118,11 @@ void Channel::accept_job(const SubmissionEntry& entry, std::uint64_t now_ns) {
   PlanCache::Entry& plan =
       plans_[job.pipeline_index].acquire(setup_.pipelines[job.pipeline_index], job.input_bytes);
   if (!plan.refusal.empty() || plan.plan.max_output_bytes > geometry.output_bytes) {
-    const JobEnd refused =
-        !plan.refusal.empty()
-            ? JobEnd{.status = JobStatus::input_size_refused,
-                     .detail_value = detail_kib(job.input_bytes)}
-            : JobEnd{.status = JobStatus::output_too_small,
-                     .detail_value = detail_kib(plan.plan.max_output_bytes)};
+    const JobEnd refused = !plan.refusal.empty()
+                               ? JobEnd{.status = JobStatus::input_size_refused,
+                                        .detail_value = detail_kib(job.input_bytes)}
+                               : JobEnd{.status = JobStatus::output_too_small,
+                                        .detail_value = detail_kib(plan.plan.max_output_bytes)};
     PlanCache::release(plan);
     end(job, refused, now_ns);
     return;
@@ -192,8 +191,8 @@ void Channel::end(const Job& job, const JobEnd& outcome, std::uint64_t now_ns) {
   entry.job_id = job.job_id;
   entry.slot = job.slot;
   entry.status = static_cast<std::uint16_t>(outcome.status);
-  const bool late = outcome.status == JobStatus::ok && job.deadline_ns != 0 &&
-                    job.deadline_ns <= now_ns;
+  const bool late =
+      outcome.status == JobStatus::ok && job.deadline_ns != 0 && job.deadline_ns <= now_ns;
   entry.flags = late ? kCompletionLate : std::uint16_t{0};
   entry.output_bytes = outcome.output_bytes;
   entry.ready_ns = job.ready_ns;

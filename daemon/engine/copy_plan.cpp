@@ -17,8 +17,7 @@ void append_copy(std::vector<CopyRange>& ranges, CopyDirection direction,
   std::uint64_t done = 0;
   while (done < request.bytes) {
     const std::uint64_t offset = request.channel_offset_bytes + done;
-    const std::uint64_t bytes =
-        std::min(request.bytes - done, region.bytes_to_border(offset));
+    const std::uint64_t bytes = std::min(request.bytes - done, region.bytes_to_border(offset));
     std::byte* host = request.channel_base + offset;
     std::byte* device = request.device + done;
     const CopyRange piece = direction == CopyDirection::in ? CopyRange{device, host, bytes}

@@ -2,11 +2,11 @@
 
 #include "shared/monotonic_clock.hpp"
 
+#include <pthread.h>
+#include <sys/epoll.h>
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <pthread.h>
-#include <sys/epoll.h>
 #include <system_error>
 
 namespace overlap {
@@ -68,10 +68,9 @@ EngineThread::EngineThread(Device& device, const EngineSettings& settings, const
   keeper_ = std::make_unique<DoorbellKeeper>(epoll_.get(), listener);
   std::promise<void> started;
   std::future<void> outcome = started.get_future();
-  thread_ = std::thread(
-      [this, &device, settings, promise = std::move(started)]() mutable {
-        run(device, settings, std::move(promise));
-      });
+  thread_ = std::thread([this, &device, settings, promise = std::move(started)]() mutable {
+    run(device, settings, std::move(promise));
+  });
   try {
     outcome.get();
   } catch (...) {
@@ -85,8 +84,7 @@ EngineThread::~EngineThread() {
   thread_.join();
 }
 
-void EngineThread::run(Device& device, const EngineSettings& settings,
-                       std::promise<void> started) {
+void EngineThread::run(Device& device, const EngineSettings& settings, std::promise<void> started) {
   // Signals belong to the daemon's main thread.
   sigset_t all;
   sigfillset(&all);

@@ -109,9 +109,9 @@ DeviceStatus Lane::grow(DeviceMemory& memory, std::uint64_t needed_bytes) {
     return {};
   }
   memory.reset();
-  memory = DeviceMemory(device_, DeviceMemory::Kind::buffer,
-                        round_up(std::max(needed_bytes, settings_.initial_buffer_bytes),
-                                 kGrowthBytes));
+  memory =
+      DeviceMemory(device_, DeviceMemory::Kind::buffer,
+                   round_up(std::max(needed_bytes, settings_.initial_buffer_bytes), kGrowthBytes));
   return memory.data() != nullptr ? DeviceStatus{}
                                   : DeviceStatus{DeviceOutcome::failed, kOutOfMemory};
 }
@@ -192,10 +192,10 @@ DeviceStatus Lane::enqueue_copies_in(Buffer& buffer) {
   std::byte* target = buffer.areas[0].data();
   for (const BatchJob& entry : buffer.batch.jobs) {
     const ChannelView& view = entry.channel->view();
-    append_copy(ranges_, CopyDirection::in, entry.channel->pinning().inputs,
-                {reinterpret_cast<std::byte*>(&view.header()),
-                 view.geometry().input_offset_bytes(entry.job.slot), target,
-                 entry.job.input_bytes});
+    append_copy(
+        ranges_, CopyDirection::in, entry.channel->pinning().inputs,
+        {reinterpret_cast<std::byte*>(&view.header()),
+         view.geometry().input_offset_bytes(entry.job.slot), target, entry.job.input_bytes});
     target += footprint(entry.job.input_bytes);
   }
   return device_.copy_in(in_, ranges_);

@@ -32,9 +32,9 @@ void append_ranges(const ChunkedRegion& region, std::vector<PinRange>& out) {
 }  // namespace
 
 PinLayout plan_pinning(const ChannelGeometry& g, std::uint64_t max_chunk_bytes) noexcept {
-  return {chunk_region(g.inputs_offset_bytes, g.slot_count, g.input_stride_bytes, max_chunk_bytes),
-          chunk_region(g.outputs_offset_bytes, g.slot_count, g.output_stride_bytes,
-                       max_chunk_bytes)};
+  return {
+      chunk_region(g.inputs_offset_bytes, g.slot_count, g.input_stride_bytes, max_chunk_bytes),
+      chunk_region(g.outputs_offset_bytes, g.slot_count, g.output_stride_bytes, max_chunk_bytes)};
 }
 
 std::vector<PinRange> pin_ranges(const PinLayout& layout) {

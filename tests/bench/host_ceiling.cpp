@@ -3,9 +3,9 @@
 #include "shared/channel_geometry.hpp"
 #include "shared/monotonic_clock.hpp"
 
+#include <sys/mman.h>
 #include <atomic>
 #include <cerrno>
-#include <sys/mman.h>
 #include <system_error>
 #include <thread>
 #include <vector>

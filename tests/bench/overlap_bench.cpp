@@ -12,6 +12,8 @@
 
 #include <boost/program_options.hpp>
 
+#include <poll.h>
+#include <unistd.h>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -20,11 +22,9 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <poll.h>
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 namespace overlap::bench {
@@ -56,7 +56,8 @@ double median(std::vector<double> values) {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "overlap-bench-XXXXXX").string();
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "overlap-bench-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) {
       throw std::runtime_error("cannot make a temporary folder");
     }
@@ -81,11 +82,9 @@ StatusReply wait_for_daemon(const std::string& socket_path) {
     const FileDescriptor socket = connect_control_socket(socket_path, error_number);
     const auto request = make_message<StatusRequest>(MessageType::status_request);
     pollfd readable{socket.get(), POLLIN, 0};
-    if (socket && send_packet(socket, message_bytes(request)) &&
-        ::poll(&readable, 1, 1000) == 1) {
+    if (socket && send_packet(socket, message_bytes(request)) && ::poll(&readable, 1, 1000) == 1) {
       const Packet packet = receive_packet(socket);
-      if (const auto status =
-              read_message<StatusReply>(packet.bytes, MessageType::status_reply)) {
+      if (const auto status = read_message<StatusReply>(packet.bytes, MessageType::status_reply)) {
         return *status;
       }
     }
@@ -216,20 +215,25 @@ void measure_idle(const Settings& settings, const std::string& socket_path, pid_
 
 int run(const Settings& settings) {
   const TemporaryFolder folder;
-  std::vector<std::string> command{program_path("overlapd"), "--socket", folder.socket_path(),
-                                   "--backend", settings.backend, "--log-level", "warning"};
-  command.insert(command.end(), settings.daemon_arguments.begin(),
-                 settings.daemon_arguments.end());
+  std::vector<std::string> command{program_path("overlapd"),
+                                   "--socket",
+                                   folder.socket_path(),
+                                   "--backend",
+                                   settings.backend,
+                                   "--log-level",
+                                   "warning"};
+  command.insert(command.end(), settings.daemon_arguments.begin(), settings.daemon_arguments.end());
   ChildProcess daemon(command);
   const StatusReply status = wait_for_daemon(folder.socket_path());
   const bool cuda = read_text(status.backend) == "cuda";
-  std::printf("backend %s, %s, %u hardware threads; scale on f32, in = out, resubmitting "
-              "producers\nceiling: %s; %u rounds of %lld ms in turns, medians\n\n",
-              std::string(read_text(status.backend)).c_str(),
-              std::string(read_text(status.device)).c_str(), std::thread::hardware_concurrency(),
-              cuda ? "copies of 16 MiB both ways at once, each way, in one process"
-                   : "the same kernel over as many buffers in one process",
-              settings.round_count, static_cast<long long>(settings.round.count()));
+  std::printf(
+      "backend %s, %s, %u hardware threads; scale on f32, in = out, resubmitting "
+      "producers\nceiling: %s; %u rounds of %lld ms in turns, medians\n\n",
+      std::string(read_text(status.backend)).c_str(), std::string(read_text(status.device)).c_str(),
+      std::thread::hardware_concurrency(),
+      cuda ? "copies of 16 MiB both ways at once, each way, in one process"
+           : "the same kernel over as many buffers in one process",
+      settings.round_count, static_cast<long long>(settings.round.count()));
   std::printf("%10s %9s %12s %12s %22s %12s %10s %10s\n", "slot", "producers", "ceiling GB/s",
               "daemon GB/s", "ratio (least-most)", "jobs/s", "p50 us", "p99 us");
   for (const std::uint64_t slot_bytes : settings.slot_sizes) {
@@ -256,12 +260,14 @@ std::uint64_t read_size(const std::string& text) {
 
 int run_command_line(int argc, char** argv) {
   namespace po = boost::program_options;
-  po::options_description options("Usage: overlap-bench [options] [-- overlapd options]\n\nOptions");
+  po::options_description options(
+      "Usage: overlap-bench [options] [-- overlapd options]\n\nOptions");
   options.add_options()("help", "print this")(
-      "slot-bytes", po::value<std::vector<std::string>>()->multitoken()->default_value(
-                        {"1MiB", "16MiB"}, "1MiB 16MiB"),
-      "slot sizes to measure")(
-      "producers", po::value<std::uint32_t>()->default_value(4), "producer processes")(
+      "slot-bytes",
+      po::value<std::vector<std::string>>()->multitoken()->default_value({"1MiB", "16MiB"},
+                                                                         "1MiB 16MiB"),
+      "slot sizes to measure")("producers", po::value<std::uint32_t>()->default_value(4),
+                               "producer processes")(
       "bytes-per-producer", po::value<std::string>()->default_value("64MiB"),
       "input bytes that a producer spreads its slots over, at least 4 slots")(
       "round-ms", po::value<std::uint32_t>()->default_value(500), "length of a round")(
@@ -270,10 +276,12 @@ int run_command_line(int argc, char** argv) {
       "backend", po::value<std::string>()->default_value("auto"), "auto, cuda or host")(
       "slots", po::value<std::uint32_t>()->default_value(8), "with --role producer")(
       "socket", po::value<std::string>()->default_value(""), "with --role producer")(
-      "role", po::value<std::string>()->default_value("bench"), "bench, or producer: one of its own");
+      "role", po::value<std::string>()->default_value("bench"),
+      "bench, or producer: one of its own");
   // What stands behind -- belongs to overlapd.
   char** end = argv + argc;
-  char** split = std::find_if(argv, end, [](const char* word) { return std::string(word) == "--"; });
+  char** split =
+      std::find_if(argv, end, [](const char* word) { return std::string(word) == "--"; });
   po::variables_map values;
   constexpr int kStyle =
       po::command_line_style::default_style & ~po::command_line_style::allow_guessing;

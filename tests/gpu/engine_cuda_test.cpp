@@ -72,8 +72,8 @@ class EngineCuda : public CudaFixture {
 
 TEST_F(EngineCuda, EveryShapeOfLaneGivesEveryByteBack) {
   for (const LaneKind kind : {LaneKind::single, LaneKind::three}) {
-    for (const std::uint64_t slot_bytes : {std::uint64_t{1}, std::uint64_t{257},
-                                           std::uint64_t{4096}, std::uint64_t{1000001}}) {
+    for (const std::uint64_t slot_bytes :
+         {std::uint64_t{1}, std::uint64_t{257}, std::uint64_t{4096}, std::uint64_t{1000001}}) {
       EngineSettings settings;
       settings.lane_kind = kind;
       PinnedProducer producer(device(), 1, "copy",
@@ -87,7 +87,8 @@ TEST_F(EngineCuda, EveryShapeOfLaneGivesEveryByteBack) {
       sut.add(producer->make_channel(), 0);
       for (std::uint32_t round = 0; round < 3; ++round) {
         for (std::uint32_t slot = 0; slot < 16; ++slot) {
-          producer->submit_filled(round * 16 + slot + 1, slot, slot_bytes - (slot % 2) * (slot_bytes / 3));
+          producer->submit_filled(round * 16 + slot + 1, slot,
+                                  slot_bytes - (slot % 2) * (slot_bytes / 3));
         }
         for (const CompletionEntry& entry : run_until(sut, producer, 16)) {
           ASSERT_EQ(static_cast<JobStatus>(entry.status), JobStatus::ok);
@@ -105,7 +106,8 @@ TEST_F(EngineCuda, APipelineOfSeveralKernelsEqualsItsReference) {
   constexpr std::uint64_t kFrameBytes = 37 * 19 * 4;
   PinnedProducer producer(
       device(), 1, text,
-      {.slot_count = 8, .input_bytes = 3 * kFrameBytes, .output_bytes = 3 * kFrameBytes}, registry_);
+      {.slot_count = 8, .input_bytes = 3 * kFrameBytes, .output_bytes = 3 * kFrameBytes},
+      registry_);
   Engine sut(device(), {}, listener_);
   sut.add(producer->make_channel(), 0);
   for (std::uint32_t slot = 0; slot < 8; ++slot) {
@@ -116,8 +118,8 @@ TEST_F(EngineCuda, APipelineOfSeveralKernelsEqualsItsReference) {
     const std::vector<std::byte> expected = producer->pipeline().reference(
         producer->view().input(entry.slot).first((entry.slot % 3 + 1) * kFrameBytes));
     ASSERT_EQ(entry.output_bytes, expected.size());
-    EXPECT_TRUE(std::ranges::equal(
-        producer->view().output(entry.slot).first(expected.size()), expected))
+    EXPECT_TRUE(
+        std::ranges::equal(producer->view().output(entry.slot).first(expected.size()), expected))
         << "slot " << entry.slot;
   }
 }

@@ -52,7 +52,7 @@ TEST_F(DaemonDeath, UnderLoadLosesNoResultAndGivesNoneTwice) {
 
 TEST_F(DaemonDeath, IsSurvivedByAPipeThroughOverlapSend) {
   std::optional<DaemonProcess> daemon(start_daemon());
-  const std::string bytes = some_bytes(4 * 40960);
+  const std::string bytes = some_bytes(std::uint64_t{4} * 40960);
   Pipe pipe;
   ChildProgram sut = start_send({"--kernel", "copy", "--input", "-", "--slot-bytes", "100",
                                  "--slots", "4", "--output", path("output")},

@@ -75,7 +75,7 @@ std::string ProcessTest::some_bytes(std::uint64_t bytes) {
 }
 
 std::string ProcessTest::make_file(std::string_view name, std::uint64_t bytes) const {
-  const std::string file = path(name);
+  std::string file = path(name);
   write_file(file, some_bytes(bytes));
   return file;
 }

@@ -142,7 +142,7 @@ TEST_F(Refusal, MeetsWhoFindsTheDaemonFull) {
 
 TEST_F(Refusal, MeetsWhoWantsMoreMemoryThanIsLeft) {
   DaemonProcess daemon = start_daemon({"--max-pinned-bytes", "4MiB"});
-  ProducerProcess other(socket_path(), 2, 512 * 1024);
+  ProducerProcess other(socket_path(), 2, 524288);
   ASSERT_EQ(other.hear(), "attached");
   expect(3, {"--kernel", "copy", "--slots", "2", "--slot-bytes", "512KiB"},
          {"daemon full", "of 4MiB", "ask for less or raise max-pinned-bytes"});

@@ -57,7 +57,7 @@ TEST_F(SeveralProducers, WithKernelsOfTheirOwnAllGetWhatIsTheirs) {
 
 TEST_F(SeveralProducers, GetTheirOrderWithMoreJobsThanSlots) {
   DaemonProcess daemon = start_daemon();
-  const std::string file = make_file("input", 200 * 1000);
+  const std::string file = make_file("input", 200000);
   for (const char* const slots : {"1", "3"}) {
     SCOPED_TRACE(slots);
     const Finished sut = send({"--kernel", "copy", "--input", file, "--slot-bytes", "1000",
@@ -80,7 +80,7 @@ TEST_F(SeveralProducers, MayHaveSlotsOfOneByte) {
 
 TEST_F(SeveralProducers, MayWriteToStandardOutputInTheOrderOfTheInput) {
   DaemonProcess daemon = start_daemon();
-  const std::string bytes = some_bytes(300 * 512 + 11);
+  const std::string bytes = some_bytes(153611);
   const std::string file = make_file("input", bytes.size());
   const Finished sut = send({"--kernel", "copy", "--input", file, "--slot-bytes", "512", "--slots",
                              "7", "--output", "-"});
@@ -130,7 +130,7 @@ TEST_F(SeveralProducers, DoNotFeelThatOneOfThemIsInterrupted) {
     ASSERT_EQ(other->hear(), "attached");
     ASSERT_EQ(other->ask("stream next"), "streaming");
   }
-  const std::string bytes = some_bytes(64 * 100);
+  const std::string bytes = some_bytes(6400);
   Pipe pipe;
   ChildProgram sut = start_send(
       {"--kernel", "copy", "--input", "-", "--slot-bytes", "100", "--output", path("output")},

@@ -111,7 +111,7 @@ TEST_F(SocketPlace, OfADeadDaemonIsTakenWhateverIsLeftOfIt) {
 }
 
 TEST_F(SocketPlace, IsReadyAgainAfterEachOfManyDeaths) {
-  for (int round = 0; round < rounds(30, 8); ++round) {
+  for (int round = 0; round < rounds(100, 10); ++round) {
     SCOPED_TRACE(round);
     DaemonProcess sut = start_daemon();
     ProducerProcess producer(socket_path(), 2, 3000);

@@ -78,15 +78,13 @@ TEST(EngineOverlap, OneLaneIsSerial) {
 }
 
 TEST(EngineOverlap, AThreeStreamLaneOfDepthOneIsSerial) {
-  const Setting sut{
-      .costs = k10_30_10, .lane_kind = LaneKind::three, .lane_count = 1, .depth = 1};
+  const Setting sut{.costs = k10_30_10, .lane_kind = LaneKind::three, .lane_count = 1, .depth = 1};
   EXPECT_EQ(elapsed_ms(sut, 3), 150);
   EXPECT_EQ(elapsed_ms(sut, 10), 500);
 }
 
 TEST(EngineOverlap, AThreeStreamLaneOfDepthTwoOverlapsWithItself) {
-  const Setting sut{
-      .costs = k10_30_10, .lane_kind = LaneKind::three, .lane_count = 1, .depth = 2};
+  const Setting sut{.costs = k10_30_10, .lane_kind = LaneKind::three, .lane_count = 1, .depth = 2};
   EXPECT_EQ(elapsed_ms(sut, 3), 110);
   EXPECT_EQ(elapsed_ms(sut, 10), 320);
 }
@@ -108,15 +106,13 @@ TEST(EngineOverlap, DepthTwoHidesTheHostsGap) {
 }
 
 TEST(EngineOverlap, TwoCopyEnginesServeBothDirectionsAtOnce) {
-  const Setting sut{
-      .costs = k20_10_20, .resources = {.copy_engine_count = 2}, .lane_count = 3};
+  const Setting sut{.costs = k20_10_20, .resources = {.copy_engine_count = 2}, .lane_count = 3};
   EXPECT_EQ(elapsed_ms(sut, 3), 90);
   EXPECT_EQ(elapsed_ms(sut, 10), 230);
 }
 
 TEST(EngineOverlap, OneCopyEngineIsTheBottleneck) {
-  const Setting sut{
-      .costs = k20_10_20, .resources = {.copy_engine_count = 1}, .lane_count = 3};
+  const Setting sut{.costs = k20_10_20, .resources = {.copy_engine_count = 1}, .lane_count = 3};
   EXPECT_EQ(elapsed_ms(sut, 3), 120);
   EXPECT_GE(elapsed_ms(sut, 10), 400);
 }

@@ -376,13 +376,15 @@ TEST(Engine, JobsThatComeBackStandInTheirOldOrderBeforeTheRest) {
   EngineHarness sut({.lane_count = 1, .depth = 1, .max_batch_jobs = 4});
   ChannelHarness& producer = sut.attach({"copy"});
   sut.device.fail(Call::launch, 1, kFault);
-  submit_many(producer, 8);
+  submit_many(producer, 6);
   sut.run();
   std::vector<std::uint64_t> order;
   for (const CompletionEntry& entry : producer.collect()) {
     order.push_back(entry.job_id);
   }
-  EXPECT_EQ(order, (std::vector<std::uint64_t>{1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(order, (std::vector<std::uint64_t>{1, 2, 3, 4, 5, 6}));
+  // Four together, then each of them alone, the last one too, then the rest.
+  EXPECT_EQ(sut.engine.counters().batches.load(), 1U + 4U + 1U);
 }
 
 TEST(Engine, AJobThatFailsTwiceEndsWithTheDevicesNumber) {

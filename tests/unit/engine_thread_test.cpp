@@ -13,6 +13,8 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <stdexcept>
 #include <thread>
@@ -273,6 +275,38 @@ TEST_P(EngineThreadWith, ParksAndUnparksAsProducersPause) {
   first.join();
   second.join();
   EXPECT_GE(control.unparked.load(), 2U);
+  control.stop();
+}
+
+/// In how many of the process's epoll sets a descriptor is.
+int watcher_count(int fd) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
+    std::ifstream info(entry.path());
+    std::string word;
+    int number = -1;
+    while (info >> word) {
+      if (word == "tfd:" && info >> number && number == fd) {
+        ++count;
+      }
+    }
+  }
+  return count;
+}
+
+TEST_P(EngineThreadWith, ADoorbellIsAlwaysWatchedByOneOfTheTwo) {
+  ChannelHarness channel(1, {"copy"}, {.slot_count = 4, .input_bytes = 256, .output_bytes = 256});
+  EngineThread sut(device, {}, {.spin = 0ns, .park_after = 300ms}, control);
+  control.start(sut);
+  sut.add(channel.make_channel());
+  SmallProducer producer(channel, WaitKind::semaphore);
+  producer.run(1, 1);
+  EXPECT_EQ(watcher_count(channel.doorbell()), 1) << "attached";
+  await(control.parked, 1);
+  EXPECT_EQ(watcher_count(channel.doorbell()), 1) << "parked";
+  producer.run(1, 1);
+  EXPECT_EQ(watcher_count(channel.doorbell()), 1) << "unparked";
+  EXPECT_EQ(control.unparked.load(), 1U);
   control.stop();
 }
 

@@ -306,7 +306,47 @@ TEST(HostDevice, RingsNoStrangerWhenTheBellHasGone) {
     ASSERT_EQ(stranger.get(), number);
     gate.open();
   }
-  EXPECT_EQ(testing::take_rings(stranger.get()), 0U);
+  // Neither rung nor closed: the one ring in it is ours.
+  ring(stranger.get());
+  EXPECT_EQ(testing::take_rings(stranger.get()), 1U);
+}
+
+/// Opens a gate when its thread ends.
+struct GateOpener {
+  explicit GateOpener(Gate& opened) : gate(opened) {}
+  GateOpener(const GateOpener&) = delete;
+  GateOpener& operator=(const GateOpener&) = delete;
+  ~GateOpener() { gate.open(); }
+  Gate& gate;
+};
+
+TEST(HostDevice, AWorkerMayWaitForOneWhoseThreadHasEnded) {
+  // The second worker gets to its wait only when the first one's thread is over: whatever that
+  // worker was has to be there still.
+  Gate gate;
+  std::atomic<int> runs{0};
+  const ScriptedKernel first({.run = [&](const overlap_batch&) {
+    thread_local GateOpener opener(gate);
+    runs.fetch_add(1);
+  }});
+  const ScriptedKernel slow({.run = [](const overlap_batch&) {
+    for (int i = 0; i < 1000; ++i) {
+      std::this_thread::yield();
+    }
+  }});
+  const ScriptedKernel last({.run = [&](const overlap_batch&) { runs.fetch_add(1); }});
+  {
+    HostDevice sut(2);
+    const StreamId a = sut.create_stream();
+    const StreamId b = sut.create_stream();
+    EXPECT_TRUE(sut.launch(a, first, numbered(0)).ok());
+    const EventId awaited = mark(sut, a);
+    EXPECT_TRUE(sut.launch(b, gate.kernel(), numbered(0)).ok());
+    EXPECT_TRUE(sut.launch(b, slow, numbered(0)).ok());
+    EXPECT_TRUE(sut.wait(b, awaited).ok());
+    EXPECT_TRUE(sut.launch(b, last, numbered(0)).ok());
+  }
+  EXPECT_EQ(runs.load(), 2);
 }
 
 TEST(HostDevice, WorkersLeaveSignalsToOthers) {

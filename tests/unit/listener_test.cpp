@@ -313,6 +313,7 @@ TEST_F(ListenerTest, WinsOnceWhenManyStartAtTheSameTime) {
   std::atomic<int> working{0};
   std::barrier start(kRivals);
   std::vector<std::thread> rivals;
+  rivals.reserve(kRivals);
   for (int i = 0; i < kRivals; ++i) {
     rivals.emplace_back([&, i] {
       for (int round = 0; round < kRounds; ++round) {
@@ -346,6 +347,7 @@ TEST_F(ListenerTest, IsNeverTakenWhileItLivesHoweverOftenItGoesAndComes) {
   std::atomic<int> wins{0};
   std::atomic<int> faults{0};
   std::vector<std::thread> rivals;
+  rivals.reserve(4);
   for (int i = 0; i < 4; ++i) {
     rivals.emplace_back([&] {
       while (wins < kWins) {

@@ -409,6 +409,12 @@ TEST(VirtualTimeDevice, AnEventFoundOverReportsTheScriptedEnd) {
   const EventQuery lost = t.sut.query(third);
   EXPECT_EQ(lost.state, EventState::lost);
   EXPECT_EQ(lost.code, 700);
+  // Asking again does not make an error go away; recording anew does.
+  EXPECT_EQ(t.sut.query(second).state, EventState::failed);
+  EXPECT_EQ(t.sut.query(second).code, 715);
+  EXPECT_EQ(t.sut.query(third).state, EventState::lost);
+  EXPECT_TRUE(t.sut.record(second, stream).ok());
+  EXPECT_EQ(t.sut.query(second).state, EventState::ready);
 }
 
 TEST(VirtualTimeDevice, CountsWhatIsPinned) {

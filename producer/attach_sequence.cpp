@@ -287,7 +287,9 @@ bool may_pass(const AttachProblem& problem) noexcept {
     case AttachFailure::timed_out:
       return true;
     case AttachFailure::refused:
-      return problem.code == AttachCode::stopping || problem.code == AttachCode::timed_out;
+      // What was refused for want of room may have it once others have gone.
+      return problem.code == AttachCode::stopping || problem.code == AttachCode::timed_out ||
+             problem.code == AttachCode::daemon_full || problem.code == AttachCode::memory_refused;
     case AttachFailure::not_overlapd:
     case AttachFailure::memory:
     case AttachFailure::bad_options:

@@ -148,6 +148,13 @@ std::variant<Negotiated, NegotiationRefusal> negotiate(const AttachRequest& requ
                                   std::to_string(request.features_required & ~kSupportedFeatures) +
                                   " that this daemon does not have; update the daemon"};
   }
+  constexpr std::uint32_t kKnownWakes = kWakeSemaphore | kWakeDescriptor;
+  if (request.wake_kinds == 0 || (request.wake_kinds & ~kKnownWakes) != 0) {
+    return NegotiationRefusal{AttachCode::feature_missing,
+                              "wake kinds " + std::to_string(request.wake_kinds) +
+                                  " are not known; a producer is woken by semaphore (1) or "
+                                  "descriptor (2)"};
+  }
   if (request.output_location != OutputLocation::host) {
     return NegotiationRefusal{AttachCode::feature_missing,
                               "output location " +

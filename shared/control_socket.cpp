@@ -41,9 +41,15 @@ Packet receive(const FileDescriptor& socket, std::span<std::byte> control) {
     message.msg_controllen = control.size();
   }
   ssize_t got = 0;
+  bool again = false;
+  bool was_reset = false;
   do {
     got = ::recvmsg(socket.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  } while (got < 0 && errno == EINTR);
+    // A peer that closed without having read us: what it said before stands behind the error.
+    const bool reset_now = got < 0 && errno == ECONNRESET && !was_reset;
+    was_reset = was_reset || reset_now;
+    again = got < 0 && (errno == EINTR || reset_now);
+  } while (again);
   if (got < 0) {
     packet.outcome =
         errno == EAGAIN || errno == EWOULDBLOCK ? Packet::Outcome::empty : Packet::Outcome::closed;

@@ -70,6 +70,8 @@ class SubmissionReader {
   /// @pre available() is between 1 and capacity()
   [[nodiscard]] SubmissionEntry take() noexcept {
     const SubmissionEntry copy = entries_[head_ & (capacity_ - 1)];
+    // The copy is what gets checked and used: nothing may be read from the ring a second time.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     ++head_;
     return copy;
   }

@@ -61,9 +61,9 @@ RunOutcome ControlLoop::run() {
       handle(event);
     }
     check_deadlines();
-    sessions_.forget_gone();
+    sessions_.forget_gone(monotonic_now_ns());
     if (leave_deadline_ns_ != 0 && monotonic_now_ns() >= leave_deadline_ns_) {
-      log_.warn("a job does not end; leaving without waiting for it");
+      log_.warn("channels were not given back in time, a job may not end; leaving without them");
       return RunOutcome::stopped_with_work;
     }
   }
@@ -118,6 +118,8 @@ void ControlLoop::accept_all() {
       auto reply = make_message<AttachReply>(MessageType::attach_reply);
       reply.code = AttachCode::daemon_full;
       write_text(reply.text, why);
+      // Closing with something unread would reset the connection in front of the answer.
+      static_cast<void>(receive_packet(accepted.socket));
       static_cast<void>(send_packet(accepted.socket, message_bytes(reply)));
       continue;
     }

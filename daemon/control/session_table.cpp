@@ -112,9 +112,9 @@ void SessionTable::on_report(PinReport report, std::uint64_t now_ns) {
   if (auto* allocated = std::get_if<StoreAllocated>(&report)) {
     on_allocated(std::move(*allocated), now_ns);
   } else if (auto* prepared = std::get_if<StorePrepared>(&report)) {
-    on_prepared(std::move(*prepared), now_ns);
+    on_prepared(std::move(*prepared));
   } else {
-    on_given_back(std::get<StoreGivenBack>(report), now_ns);
+    on_given_back(std::get<StoreGivenBack>(report));
   }
 }
 
@@ -124,7 +124,7 @@ void SessionTable::on_allocated(StoreAllocated report, std::uint64_t now_ns) {
     return;
   }
   if (session->state == SessionState::doomed) {
-    finish_return(*session, now_ns);
+    finish_return(*session);
     return;
   }
   if (const auto* refusal = std::get_if<StoreRefusal>(&report.outcome)) {
@@ -171,7 +171,7 @@ void SessionTable::on_mapped(Session& session) {
                                session.plan->negotiated.features);
 }
 
-void SessionTable::on_prepared(StorePrepared report, std::uint64_t now_ns) {
+void SessionTable::on_prepared(StorePrepared report) {
   Session* session = find(report.channel);
   if (session == nullptr) {
     return;
@@ -181,7 +181,7 @@ void SessionTable::on_prepared(StorePrepared report, std::uint64_t now_ns) {
   }
   if (const auto* refusal = std::get_if<StoreRefusal>(&report.outcome)) {
     if (session->state == SessionState::doomed) {
-      finish_return(*session, now_ns);
+      finish_return(*session);
     } else {
       refuse(*session, refusal->pinning ? AttachCode::pinning_failed : AttachCode::memory_refused,
              refusal->text);
@@ -211,7 +211,7 @@ void SessionTable::on_prepared(StorePrepared report, std::uint64_t now_ns) {
   }
 }
 
-void SessionTable::on_given_back(const StoreGivenBack& report, std::uint64_t now_ns) {
+void SessionTable::on_given_back(const StoreGivenBack& report) {
   Session* session = find(report.channel);
   if (!report.warning.empty()) {
     services_.log.error("channel {}: {}", key_of(report.channel), report.warning);
@@ -219,7 +219,7 @@ void SessionTable::on_given_back(const StoreGivenBack& report, std::uint64_t now
   if (session == nullptr) {
     return;
   }
-  finish_return(*session, now_ns);
+  finish_return(*session);
 }
 
 void SessionTable::on_violation(ChannelId channel, const std::string& why) {
@@ -337,14 +337,9 @@ void SessionTable::return_room(Session& session) {
   }
 }
 
-void SessionTable::finish_return(Session& session, std::uint64_t now_ns) {
+void SessionTable::finish_return(Session& session) {
   admission_.finish_return(session.granted_bytes);
   step(session, SessionState::gone);
-  for (auto& [id, waiting] : sessions_) {
-    if (waiting.state == SessionState::waiting_for_room) {
-      request_room(waiting, now_ns);
-    }
-  }
 }
 
 void SessionTable::step(Session& session, SessionState to) {
@@ -362,11 +357,17 @@ void SessionTable::close_all(CloseReason reason, const std::string& text) {
   }
 }
 
-void SessionTable::forget_gone() {
-  if (any_gone_) {
+void SessionTable::forget_gone(std::uint64_t now_ns) {
+  // Offering room may refuse somebody, who then has gone as well.
+  while (any_gone_) {
     any_gone_ = false;
     std::erase_if(sessions_,
                   [](const auto& entry) { return entry.second.state == SessionState::gone; });
+    for (auto& [id, waiting] : sessions_) {
+      if (waiting.state == SessionState::waiting_for_room) {
+        request_room(waiting, now_ns);
+      }
+    }
   }
 }
 

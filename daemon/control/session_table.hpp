@@ -48,8 +48,8 @@ class SessionTable {
   void refuse_from_now_on() noexcept { refusing_ = true; }
   /// Ends every session with a reason.
   void close_all(CloseReason reason, const std::string& text);
-  /// Drops the sessions that are over.
-  void forget_gone();
+  /// Drops the sessions that are over and offers their room to those who wait for it.
+  void forget_gone(std::uint64_t now_ns);
 
   [[nodiscard]] bool empty() const noexcept { return sessions_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return sessions_.size(); }
@@ -62,8 +62,8 @@ class SessionTable {
   void request_room(Session& session, std::uint64_t now_ns);
   void on_allocated(StoreAllocated report, std::uint64_t now_ns);
   void on_mapped(Session& session);
-  void on_prepared(StorePrepared report, std::uint64_t now_ns);
-  void on_given_back(const StoreGivenBack& report, std::uint64_t now_ns);
+  void on_prepared(StorePrepared report);
+  void on_given_back(const StoreGivenBack& report);
 
   /// Says why not and ends a session that has no channel yet.
   void refuse(Session& session, AttachCode code, const std::string& text);
@@ -73,8 +73,8 @@ class SessionTable {
   void let_go(Session& session);
   /// Takes what was never pinned out of the books.
   void return_room(Session& session);
-  /// The memory of an ended session is back: who waits for room may have it.
-  void finish_return(Session& session, std::uint64_t now_ns);
+  /// The memory of an ended session is back.
+  void finish_return(Session& session);
   void step(Session& session, SessionState to);
   [[nodiscard]] Session* find(ChannelId id);
 

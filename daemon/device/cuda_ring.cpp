@@ -5,9 +5,11 @@
 namespace overlap {
 
 CudaRing::~CudaRing() {
-  // Fails at once if the context is lost; then no host function runs any more either.
-  if (cudaStreamSynchronize(stream_.get()) != cudaSuccess) {
-    (void)cudaGetLastError();
+  for (const Slot& slot : slots_) {
+    // Fails at once if the context is lost; then no host function runs any more either.
+    if (cudaStreamSynchronize(slot.stream.get()) != cudaSuccess) {
+      (void)cudaGetLastError();
+    }
   }
 }
 
@@ -31,8 +33,9 @@ void CudaRing::arm(CudaEventRef event, std::uint64_t recording, int eventfd) noe
   free_slot->lent_eventfd = eventfd;
   free_slot->recording = recording;
   free_slot->armed.store(true, std::memory_order_relaxed);
-  if (cudaStreamWaitEvent(stream_.get(), event.get(), 0) != cudaSuccess ||
-      cudaLaunchHostFunc(stream_.get(), &ring_slot, free_slot) != cudaSuccess) {
+  const cudaStream_t stream = free_slot->stream.get();
+  if (cudaStreamWaitEvent(stream, event.get(), 0) != cudaSuccess ||
+      cudaLaunchHostFunc(stream, &ring_slot, free_slot) != cudaSuccess) {
     (void)cudaGetLastError();
     free_slot->armed.store(false, std::memory_order_relaxed);
   }

@@ -10,15 +10,15 @@
 
 namespace overlap {
 
-/// Rings an eventfd when an event is over, through a host function on a stream of its own: on a lane
-/// it would hold up the lane. Rings one after another, in the order armed.
+/// Rings an eventfd when an event is over, through host functions on streams of its own: on a lane
+/// they would hold up the lane, on one stream a short wait would queue behind a long one.
 ///
 /// It rings a duplicate of the descriptor, so the caller may close its own at any time.
 /// Thread safety: restricted: one thread.
 class CudaRing {
  public:
-  /// Armed at once at most; further calls arm nothing, as one of these rings before.
-  static constexpr std::size_t kMaxArmed = 4;
+  /// Armed at once at most; further calls arm nothing.
+  static constexpr std::size_t kMaxArmed = 8;
 
   /// On the current device. @throws CudaError
   CudaRing() = default;
@@ -33,6 +33,7 @@ class CudaRing {
 
  private:
   struct Slot {
+    CudaStream stream;
     FileDescriptor eventfd;
     int lent_eventfd = -1;
     std::uint64_t recording = 0;
@@ -41,9 +42,7 @@ class CudaRing {
 
   static void CUDART_CB ring_slot(void* slot) noexcept;
 
-  // Destroyed last to first: the slots outlive the stream whose host functions use them.
   std::array<Slot, kMaxArmed> slots_;
-  CudaStream stream_;
 };
 
 }  // namespace overlap

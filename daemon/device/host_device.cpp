@@ -118,9 +118,10 @@ class HostDevice::Worker {
       }
       done_.store(number, std::memory_order_seq_cst);
       done_.notify_all();
-      const std::uint64_t ring_at = ring_at_.load(std::memory_order_seq_cst);
-      if (ring_at != 0 && number >= ring_at) {
-        ring_at_.store(0, std::memory_order_relaxed);
+      std::uint64_t ring_at = ring_at_.load(std::memory_order_seq_cst);
+      // Exchanged, not stored: the engine may have asked for a later task in the meantime.
+      if (ring_at != 0 && number >= ring_at &&
+          ring_at_.compare_exchange_strong(ring_at, 0, std::memory_order_seq_cst)) {
         const std::lock_guard lock(ring_mutex_);
         ring(ring_fd_.get());
       }

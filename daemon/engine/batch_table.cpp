@@ -60,14 +60,4 @@ overlap_batch BatchTable::batch(std::size_t stage, std::size_t param_count, std:
   return result;
 }
 
-std::uint32_t BatchTable::status(std::size_t stage_count, std::uint32_t job) const noexcept {
-  for (std::size_t stage = 0; stage < stage_count; ++stage) {
-    const std::uint32_t status = statuses_[stage * max_jobs_ + job];
-    if (status != OVERLAP_ITEM_OK) {
-      return status;
-    }
-  }
-  return OVERLAP_ITEM_OK;
-}
-
 }  // namespace overlap

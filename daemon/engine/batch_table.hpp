@@ -34,8 +34,10 @@ class BatchTable {
                                     std::uint32_t job_count,
                                     std::uint64_t max_input_bytes) const noexcept;
 
-  /// What a job's stages reported, once the batch is over: the first status that is not 0.
-  [[nodiscard]] std::uint32_t status(std::size_t stage_count, std::uint32_t job) const noexcept;
+  /// What a stage reported of a job, once the batch is over.
+  [[nodiscard]] std::uint32_t status(std::size_t stage, std::uint32_t job) const noexcept {
+    return statuses_[stage * max_jobs_ + job];
+  }
   /// Bytes that a stage made, or needs.
   [[nodiscard]] std::uint64_t output_bytes(std::size_t stage, std::uint32_t job) const noexcept {
     return output_bytes_[stage * max_jobs_ + job];

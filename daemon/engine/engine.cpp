@@ -14,22 +14,25 @@ void add_to(std::atomic<std::uint64_t>& counter, std::uint64_t value) noexcept {
 }
 
 JobEnd end_of(const Lane::Ended& ended, std::size_t stage_count, std::uint32_t job) noexcept {
-  switch (ended.table->status(stage_count, job)) {
-    case OVERLAP_ITEM_OK:
-      return {.output_bytes = ended.table->item(stage_count - 1, job).output_capacity_bytes};
-    case OVERLAP_ITEM_OUTPUT_TOO_SMALL: {
-      const std::uint64_t needed = ended.table->output_bytes(stage_count - 1, job);
-      return {.status = JobStatus::output_too_small, .detail_value = detail_kib(needed)};
+  for (std::size_t stage = 0; stage < stage_count; ++stage) {
+    switch (ended.table->status(stage, job)) {
+      case OVERLAP_ITEM_OK:
+        break;
+      case OVERLAP_ITEM_OUTPUT_TOO_SMALL:
+        return {.status = JobStatus::output_too_small,
+                .detail_value = detail_kib(ended.table->output_bytes(stage, job))};
+      default:
+        return {.status = JobStatus::kernel_failed};
     }
-    default:
-      return {.status = JobStatus::kernel_failed};
   }
+  // Sizes follow from the input's: pipelines that find them out are refused at attach.
+  return {.output_bytes = ended.table->item(stage_count - 1, job).output_capacity_bytes};
 }
 
 }  // namespace
 
 Engine::Engine(Device& device, const EngineSettings& settings, EngineListener& listener)
-    : device_(device), settings_(settings), listener_(listener) {
+    : settings_(settings), listener_(listener) {
   const DeviceProperties& properties = device.properties();
   LaneSettings lane;
   // Streams cannot overlap copies where there are none.
@@ -142,15 +145,6 @@ void Engine::stay_awake() {
   }
 }
 
-EventId Engine::awaited_event() const {
-  for (const Lane& lane : lanes_) {
-    if (lane.in_flight_count() > 0) {
-      return lane.oldest_event();
-    }
-  }
-  return EventId{};
-}
-
 std::size_t Engine::take(std::uint64_t now_ns) {
   if (draining_) {
     return 0;
@@ -199,6 +193,11 @@ std::size_t Engine::issue(std::uint64_t now_ns) {
     ++batches_in_flight_;
     add_to(counters_.batches, 1);
     ++issued;
+    if (const auto code = lane->lost_code()) {
+      // Now, not at the next harvest: jobs issued from here on would be marked as suspects.
+      lose(*code);
+      break;
+    }
   }
   return issued;
 }

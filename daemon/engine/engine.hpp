@@ -85,9 +85,15 @@ class Engine {
   void stay_awake();
 
   [[nodiscard]] bool has_work_in_flight() const noexcept { return batches_in_flight_ != 0; }
-  /// The event at the end of the oldest batch of some lane.
-  /// @pre has_work_in_flight()
-  [[nodiscard]] EventId awaited_event() const;
+  /// Calls `visit(EventId)` with the event at the end of the oldest batch of every busy lane.
+  template <class Visitor>
+  void for_each_awaited_event(Visitor visit) const {
+    for (const Lane& lane : lanes_) {
+      if (lane.in_flight_count() > 0) {
+        visit(lane.oldest_event());
+      }
+    }
+  }
 
   [[nodiscard]] const EngineCounters& counters() const noexcept { return counters_; }
   [[nodiscard]] bool is_lost() const noexcept { return lost_; }
@@ -118,7 +124,6 @@ class Engine {
   void sweep();
   void lose(int code);
 
-  Device& device_;
   EngineSettings settings_;
   EngineListener& listener_;
   std::vector<Lane> lanes_;

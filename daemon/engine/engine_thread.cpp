@@ -142,9 +142,10 @@ void EngineThread::sleep(Device& device, std::uint64_t now_ns) {
     std::uint64_t limit_ns = UINT64_MAX;
     bool ready = false;
     if (engine_->has_work_in_flight()) {
-      const EventId awaited = engine_->awaited_event();
-      device.ring_when_over(awaited, wake_.get());
-      ready = device.query(awaited).state != EventState::pending;
+      engine_->for_each_awaited_event([&](EventId awaited) {
+        device.ring_when_over(awaited, wake_.get());
+        ready = ready || device.query(awaited).state != EventState::pending;
+      });
       limit_ns = kMaxSleepInFlightNs;
     }
     if (engine_->has_polled_channels()) {

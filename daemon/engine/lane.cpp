@@ -60,6 +60,9 @@ void Lane::issue(Batch& batch) {
     // Without its event nobody can tell when the buffer is free: as bad as a lost device.
     buffer.status = {DeviceOutcome::lost, ending.code};
   }
+  if (buffer.status.outcome == DeviceOutcome::lost) {
+    lost_code_ = buffer.status.code;
+  }
 }
 
 DeviceStatus Lane::join(Buffer& buffer) {

@@ -39,6 +39,9 @@ class Lane {
   /// @pre has_free_buffer()
   void issue(Batch& batch);
 
+  /// The device's error number once an issue has found the device lost.
+  [[nodiscard]] std::optional<int> lost_code() const noexcept { return lost_code_; }
+
   /// How a batch ended.
   struct Ended {
     DeviceStatus status;
@@ -85,6 +88,7 @@ class Lane {
   std::vector<Buffer> buffers_;
   std::uint32_t oldest_ = 0;
   std::uint32_t in_flight_ = 0;
+  std::optional<int> lost_code_;
   std::vector<CopyRange> ranges_;
 };
 

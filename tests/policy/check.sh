@@ -65,6 +65,16 @@ if [[ -f tests/check/overlap_check.cpp ]]; then
   no_match 'overlap-check shares no code with what it judges' '#include "' tests/check/overlap_check.cpp
 fi
 
+# --- tests: one that no CMakeLists.txt names never runs
+for file in "${files[@]}"; do
+  case "$file" in
+    tests/*/*_test.cpp | tests/*/*_test.sh)
+      grep -qF "$(basename "$(dirname "$file")")/$(basename "$file")" tests/CMakeLists.txt ||
+        violation "no CMakeLists.txt names this test: $file"
+      ;;
+  esac
+done
+
 # --- text
 no_match 'no open ends' '\b(TO''DO|FIX''ME|X''XX)\b' "${sources[@]}"
 no_match 'tabs' $'\t' "${sources[@]}"

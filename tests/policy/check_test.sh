@@ -13,6 +13,7 @@ fresh_tree() {
   printf '#pragma once\n\nint answer();\n' > "$root/tree/shared/answer.hpp"
   printf '#include "shared/answer.hpp"\n\nint answer() { return 42; }\n' > "$root/tree/shared/answer.cpp"
   printf '#include "shared/answer.hpp"\n' > "$root/tree/tests/unit/answer_test.cpp"
+  echo 'add_executable(unit_tests unit/answer_test.cpp)' > "$root/tree/tests/CMakeLists.txt"
 }
 
 # expect RULE FILE TEXT: with TEXT in FILE, check.sh fails and names both.
@@ -52,6 +53,7 @@ expect 'name the noun' daemon/string_util.cpp 'int a;\n'
 expect 'name the noun' daemon/helpers.cpp 'int a;\n'
 expect 'file names are snake_case' daemon/Engine.cpp 'int a;\n'
 expect 'no source has the stem' tests/unit/question_test.cpp 'int a;\n'
+expect 'no CMakeLists.txt names this test' tests/unit/question_test.cpp 'int a;\n'
 if command -v clang-format > /dev/null && clang-format --version | grep -q 'version 14\.'; then
   expect 'not formatted' daemon/a.cpp 'int  a ;\n'
 fi

@@ -91,6 +91,8 @@ ChildProgram::ChildProgram(const ProgramStart& start) {
   if (pid_ == 0) {
     // A test that is killed leaves nobody behind.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // Whatever the test does about it.
+    std::signal(SIGPIPE, SIG_DFL);
     for (int stream = 0; stream < 3; ++stream) {
       ::dup2(streams[static_cast<std::size_t>(stream)], stream);
     }

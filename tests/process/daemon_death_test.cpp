@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include <csignal>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -105,7 +105,8 @@ TEST_F(DaemonDeath, EndsInATypedErrorWhereTheNextOneRefuses) {
   replace(daemon, {"--max-slot-bytes", "4096"});
   ASSERT_TRUE(daemon->await([&] { return daemon->has_logged("refused pid"); })) << daemon->log();
   EXPECT_EQ(sut.ask("take 2"), "took 2") << "what was done is done";
-  for (const char* const command : {"submit-held", "submit 1"}) {
+  // The first one waits until the library has heard it too.
+  for (const char* const command : {"take 1", "submit-held", "submit 1"}) {
     EXPECT_TRUE(says(sut.ask(command),
                      {"AttachError", "geometry refused", "input bytes is 6000", "limit is 4KiB"}))
         << command;

@@ -1,6 +1,7 @@
 #include "tests/process/process_test.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,8 @@ namespace overlap::testing {
 namespace fs = std::filesystem;
 
 ProcessTest::ProcessTest() {
+  // A program that has gone is a result to look at, not the end of the test.
+  std::signal(SIGPIPE, SIG_IGN);
   // A socket's path has room for 107 bytes, which a folder deep down may use up.
   const std::string temporary = fs::temp_directory_path().string();
   std::string name = (temporary.size() < 60 ? temporary : "/tmp") + "/overlap_process_XXXXXX";

@@ -80,6 +80,7 @@ TEST_F(SeveralProducers, MayHaveSlotsOfOneByte) {
 
 TEST_F(SeveralProducers, MayWriteToStandardOutputInTheOrderOfTheInput) {
   DaemonProcess daemon = start_daemon();
+  // 300 whole jobs and a short one.
   const std::string bytes = some_bytes(153611);
   const std::string file = make_file("input", bytes.size());
   const Finished sut = send({"--kernel", "copy", "--input", file, "--slot-bytes", "512", "--slots",

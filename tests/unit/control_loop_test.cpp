@@ -295,8 +295,12 @@ TEST_F(ControlLoopTest, TurnsAwayMoreConnectionsThanItKeeps) {
     EXPECT_EQ(crowd.back().ask_status().channel_count, 1U) << i;
   }
   RawClient sut = client();
+  const AttachReply reply = sut.receive_reply();
+  EXPECT_EQ(reply.code, AttachCode::daemon_full);
+  EXPECT_TRUE(says(std::string(read_text(reply.text)),
+                   {"too many connections are open", "raise max-channels"}));
   EXPECT_TRUE(sut.sees_the_end());
-  EXPECT_TRUE(says(daemon_->log_text(), {"too many are open"}));
+  EXPECT_TRUE(says(daemon_->log_text(), {"too many connections are open"}));
   neighbour.submit(1, 0);
   EXPECT_TRUE(neighbour.collect());
   crowd.clear();

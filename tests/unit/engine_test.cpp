@@ -758,13 +758,18 @@ TEST(Engine, AnAttachedChannelIsAwake) {
   EXPECT_EQ(sut.attach({"copy"}).view().daemon_words().asleep.load(), 0U);
 }
 
-TEST(Engine, TheEventToWaitForIsPendingWhileWorkIsInFlight) {
-  EngineHarness sut(kOneByOne, kSlow);
+TEST(Engine, EveryBusyLaneHasAnEventToWaitForThatIsPending) {
+  EngineHarness sut({.lane_count = 3, .depth = 2, .max_batch_jobs = 1}, kSlow);
   ChannelHarness& producer = sut.attach({"copy"});
-  submit_many(producer, 1);
+  submit_many(producer, 2);
   sut.step();
   ASSERT_TRUE(sut.engine.has_work_in_flight());
-  EXPECT_EQ(sut.device.query(sut.engine.awaited_event()).state, EventState::pending);
+  std::size_t awaited_count = 0;
+  sut.engine.for_each_awaited_event([&](EventId awaited) {
+    ++awaited_count;
+    EXPECT_EQ(sut.device.query(awaited).state, EventState::pending);
+  });
+  EXPECT_EQ(awaited_count, 2U);
   sut.run();
   EXPECT_FALSE(sut.engine.has_work_in_flight());
 }

@@ -4,6 +4,7 @@
 #include "daemon/engine/plan_cache.hpp"
 #include "daemon/engine/slot_state.hpp"
 #include "kernels/pipeline.hpp"
+#include "shared/channel_priority.hpp"
 #include "shared/channel_view.hpp"
 #include "shared/completion_ring.hpp"
 #include "shared/job_status.hpp"
@@ -60,6 +61,10 @@ struct ChannelSetup {
   int doorbell = -1;
   /// Likewise, the write end of a wake pipe: rung by the daemon for producers that wait in a poll loop.
   int wake = -1;
+  ChannelPriority priority = ChannelPriority::normal;
+  /// Its share of device time among the channels of its priority.
+  /// @pre 1 to kMaxChannelWeight
+  std::uint32_t weight = kDefaultChannelWeight;
 };
 
 /// What a channel counts.

@@ -31,8 +31,9 @@ JobEnd end_of(const Lane::Ended& ended, std::size_t stage_count, std::uint32_t j
 
 }  // namespace
 
-Engine::Engine(Device& device, const EngineSettings& settings, EngineListener& listener)
-    : settings_(settings), listener_(listener) {
+Engine::Engine(Device& device, const EngineSettings& settings, EngineListener& listener,
+               EngineLoad* load)
+    : settings_(settings), listener_(listener), load_(load) {
   const DeviceProperties& properties = device.properties();
   LaneSettings lane;
   // Streams cannot overlap copies where there are none.
@@ -57,13 +58,25 @@ std::size_t Engine::do_work(std::uint64_t now_ns) {
   // A job that is issued to a lost device would be taken for one that may have killed it.
   if (!lost_) {
     done += take(now_ns);
-    done += issue(now_ns);
+    const std::size_t issued = issue(now_ns);
+    done += issued;
+    publish_load(now_ns, issued != 0);
   }
   publish();
   if (leaving_count_ != 0 || draining_) {
     sweep();
   }
   return done;
+}
+
+void Engine::publish_load(std::uint64_t now_ns, bool issued) noexcept {
+  if (load_ == nullptr) {
+    return;
+  }
+  load_->batches_in_flight.store(batches_in_flight_, std::memory_order_relaxed);
+  if (issued) {
+    load_->last_issue_ns.store(now_ns, std::memory_order_relaxed);
+  }
 }
 
 void Engine::wind_down(std::uint64_t now_ns) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "daemon/engine/channel.hpp"
+#include "daemon/engine/engine_load.hpp"
 #include "daemon/engine/lane.hpp"
 
 #include <atomic>
@@ -53,9 +54,11 @@ struct EngineCounters {
 /// Restricted: one thread, but for `counters`.
 class Engine {
  public:
-  /// @pre device and listener outlive the engine
+  /// @param load where to say how busy the device is; may be null
+  /// @pre device, listener and load outlive the engine
   /// @throws std::runtime_error if the device cannot give the lanes
-  Engine(Device& device, const EngineSettings& settings, EngineListener& listener);
+  Engine(Device& device, const EngineSettings& settings, EngineListener& listener,
+         EngineLoad* load = nullptr);
 
   /// Does what can be done now, without waiting: harvest, take, form, issue.
   /// @param now_ns CLOCK_MONOTONIC, or the time of a test
@@ -123,9 +126,11 @@ class Engine {
   /// Lets go of the channels that have left, and reports the end of a drain.
   void sweep();
   void lose(int code);
+  void publish_load(std::uint64_t now_ns, bool issued) noexcept;
 
   EngineSettings settings_;
   EngineListener& listener_;
+  EngineLoad* load_;
   std::vector<Lane> lanes_;
   /// The polled ones, and the parked ones.
   std::vector<Member> channels_;

@@ -59,7 +59,7 @@ class EngineThread::DoorbellKeeper final : public EngineListener {
 };
 
 EngineThread::EngineThread(Device& device, const EngineSettings& settings, const IdleSettings& idle,
-                           EngineListener& listener)
+                           EngineListener& listener, EngineLoad* load)
     : idle_(idle), epoll_(::epoll_create1(EPOLL_CLOEXEC)), wake_(make_eventfd()) {
   if (!epoll_) {
     throw std::system_error(errno, std::generic_category(), "epoll_create1");
@@ -68,8 +68,8 @@ EngineThread::EngineThread(Device& device, const EngineSettings& settings, const
   keeper_ = std::make_unique<DoorbellKeeper>(epoll_.get(), listener);
   std::promise<void> started;
   std::future<void> outcome = started.get_future();
-  thread_ = std::thread([this, &device, settings, promise = std::move(started)]() mutable {
-    run(device, settings, std::move(promise));
+  thread_ = std::thread([this, &device, settings, load, promise = std::move(started)]() mutable {
+    run(device, settings, load, std::move(promise));
   });
   try {
     outcome.get();
@@ -84,14 +84,15 @@ EngineThread::~EngineThread() {
   thread_.join();
 }
 
-void EngineThread::run(Device& device, const EngineSettings& settings, std::promise<void> started) {
+void EngineThread::run(Device& device, const EngineSettings& settings, EngineLoad* load,
+                       std::promise<void> started) {
   // Signals belong to the daemon's main thread.
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
   pthread_setname_np(pthread_self(), "engine");
   try {
-    engine_ = std::make_unique<Engine>(device, settings, *keeper_);
+    engine_ = std::make_unique<Engine>(device, settings, *keeper_, load);
   } catch (...) {
     started.set_exception(std::current_exception());
     return;

@@ -27,10 +27,11 @@ struct IdleSettings {
 class EngineThread {
  public:
   /// Starts the thread and waits until the engine stands.
-  /// @pre device and listener outlive it
+  /// @param load as the engine takes it
+  /// @pre device, listener and load outlive it
   /// @throws what the engine's constructor throws
   EngineThread(Device& device, const EngineSettings& settings, const IdleSettings& idle,
-               EngineListener& listener);
+               EngineListener& listener, EngineLoad* load = nullptr);
   /// Stops at once: jobs on the device end, nothing else does.
   ~EngineThread();
   EngineThread(const EngineThread&) = delete;
@@ -68,7 +69,8 @@ class EngineThread {
   /// Keeps the engine's epoll set in step with which channels are polled.
   class DoorbellKeeper;
 
-  void run(Device& device, const EngineSettings& settings, std::promise<void> started);
+  void run(Device& device, const EngineSettings& settings, EngineLoad* load,
+           std::promise<void> started);
   void loop(Device& device);
   void post(Mail mail);
   void read_mail(std::uint64_t now_ns);

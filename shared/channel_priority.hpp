@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+
+namespace overlap {
+
+/// Which of a device's three classes a channel's jobs belong to. A higher one goes first wherever
+/// both wait; 0 is what a producer gets that asks for nothing.
+enum class ChannelPriority : std::uint32_t { normal = 0, high = 1, low = 2 };
+
+inline constexpr std::uint32_t kChannelPriorityCount = 3;
+
+/// Shares of device time that a channel may ask for among those of its priority.
+inline constexpr std::uint32_t kDefaultChannelWeight = 1;
+inline constexpr std::uint32_t kMaxChannelWeight = 64;
+
+}  // namespace overlap

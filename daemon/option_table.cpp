@@ -22,6 +22,8 @@ constexpr std::uint32_t kAnyCount = std::numeric_limits<std::uint32_t>::max();
 // In the order of the enumerations.
 constexpr std::array<std::string_view, 3> kBackends{"auto", "cuda", "host"};
 constexpr std::array<std::string_view, 2> kLaneKinds{"single", "three"};
+constexpr std::array<std::string_view, 4> kPathRules{"auto", "copy", "mapped", "gather"};
+constexpr std::array<std::string_view, 3> kWaits{"spin", "adaptive", "sleep"};
 constexpr std::array<std::string_view, 6> kLogLevels{"trace",   "debug", "info",
                                                      "warning", "error", "off"};
 
@@ -47,7 +49,7 @@ const std::array kSettings{
         "device", "0", "index of the GPU",
         [](std::string_view text, Options& o) { o.device_index = read_count(text, 0, 1023); }},
     OptionSetting{
-        "lanes", "auto", "streams that work side by side; auto: 4 on a GPU",
+        "lanes", "auto", "streams that work side by side; auto: 8 on a GPU",
         [](std::string_view text, Options& o) { o.lanes = read_count_or_auto(text, 1, 64); }},
     OptionSetting{
         "depth", "auto", "batches in flight on each lane; auto: 2, 1 on the engine's own thread",
@@ -60,11 +62,42 @@ const std::array kSettings{
         "workers", "auto", "host threads; 0: the engine's own; auto: by the machine's cores",
         [](std::string_view text, Options& o) { o.workers = read_count_or_auto(text, 0, 1024); }},
     OptionSetting{
-        "batch-max-jobs", "512", "most jobs issued together",
+        "batch-max-jobs", "1024", "most jobs issued together",
         [](std::string_view text, Options& o) { o.batch_max_jobs = read_count(text, 1, 65536); }},
     OptionSetting{
-        "batch-max-bytes", "4MiB", "most input bytes issued together (one job may be more)",
+        "batch-max-bytes", "16MiB", "most input bytes issued together (one job may be more)",
         [](std::string_view text, Options& o) { o.batch_max_bytes = read_bytes(text, 1, kTiB); }},
+    OptionSetting{"batch-max-wait", "0s",
+                  "how long a job waits for others to join it; 0s: never while a lane is free",
+                  [](std::string_view text, Options& o) {
+                    o.batch_max_wait = read_duration(text, seconds(1));
+                  }},
+    OptionSetting{
+        "path", "auto",
+        "auto; copy: copy engines; mapped: kernels read slots over the bus where they can; "
+        "gather: a kernel gathers slots",
+        [](std::string_view text, Options& o) {
+          o.path = read_enum<Options::PathRule>(text, kPathRules);
+        }},
+    OptionSetting{"copy-from-job-bytes", "64KiB",
+                  "path auto: copy engines carry jobs from this size",
+                  [](std::string_view text, Options& o) {
+                    o.copy_from_job_bytes = read_bytes(text, 1, kTiB);
+                  }},
+    OptionSetting{"copy-from-batch-bytes", "2MiB", "path auto: and only in batches from this size",
+                  [](std::string_view text, Options& o) {
+                    o.copy_from_batch_bytes = read_bytes(text, 1, kTiB);
+                  }},
+    OptionSetting{"ahead-max", "1ms",
+                  "device time issued beyond the running batch while several producers are served",
+                  [](std::string_view text, Options& o) {
+                    o.ahead_max = read_duration(text, seconds(3600));
+                  }},
+    OptionSetting{
+        "wait", "adaptive",
+        "spin: look for work without end; adaptive: for idle-spin, then sleep; sleep: at "
+        "once",
+        [](std::string_view text, Options& o) { o.wait = read_enum<Options::Wait>(text, kWaits); }},
     OptionSetting{
         "max-slots", "65536", "most slots of a channel",
         [](std::string_view text, Options& o) { o.max_slots = read_count(text, 1, 1U << 30U); }},
@@ -95,7 +128,7 @@ const std::array kSettings{
                     o.drain_timeout = read_duration(text, seconds(3600));
                   }},
     OptionSetting{"idle-spin", "auto",
-                  "how long to look for work before sleeping; auto: 50us, 0 on up to two cores",
+                  "wait adaptive: how long to look for work; auto: 50us, 0 on up to two cores",
                   [](std::string_view text, Options& o) {
                     o.idle_spin = text == "auto" ? std::nullopt
                                                  : std::optional(read_duration(text, seconds(1)));

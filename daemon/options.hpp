@@ -31,8 +31,20 @@ struct Options {
   /// Empty: `default_worker_count`. 0: batches run on the engine's own thread.
   std::optional<std::uint32_t> workers;
 
-  std::uint32_t batch_max_jobs = 512;
-  std::uint64_t batch_max_bytes = std::uint64_t{4} << 20U;
+  enum class PathRule : std::uint8_t { automatic, copy, mapped, gather };
+  enum class Wait : std::uint8_t { spin, adaptive, sleep };
+
+  std::uint32_t batch_max_jobs = 1024;
+  std::uint64_t batch_max_bytes = std::uint64_t{16} << 20U;
+  /// How long a job may be held back for others to join its batch.
+  std::chrono::nanoseconds batch_max_wait{0};
+  PathRule path = PathRule::automatic;
+  /// With `automatic`: copy engines carry jobs from this size on, in batches from that size on.
+  std::uint64_t copy_from_job_bytes = std::uint64_t{64} << 10U;
+  std::uint64_t copy_from_batch_bytes = std::uint64_t{2} << 20U;
+  /// Device time issued beyond the running batch while several channels are served.
+  std::chrono::nanoseconds ahead_max = std::chrono::milliseconds(1);
+  Wait wait = Wait::adaptive;
 
   std::uint32_t max_slots = 65536;
   std::uint64_t max_slot_bytes = std::uint64_t{1} << 30U;

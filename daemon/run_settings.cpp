@@ -29,6 +29,32 @@ AdmissionLimits admission_limits(const Options& options) {
   return limits;
 }
 
+std::optional<Path> forced_path(Options::PathRule rule) noexcept {
+  switch (rule) {
+    case Options::PathRule::automatic:
+      break;
+    case Options::PathRule::copy:
+      return Path::copy;
+    case Options::PathRule::mapped:
+      return Path::mapped;
+    case Options::PathRule::gather:
+      return Path::gather;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::chrono::nanoseconds> idle_spin(const Options& options) {
+  switch (options.wait) {
+    case Options::Wait::spin:
+      return std::nullopt;
+    case Options::Wait::sleep:
+      return std::chrono::nanoseconds(0);
+    case Options::Wait::adaptive:
+      break;
+  }
+  return options.idle_spin.value_or(default_idle_spin(std::thread::hardware_concurrency()));
+}
+
 }  // namespace
 
 ControlSettings control_settings(const Options& options) {
@@ -41,8 +67,15 @@ ControlSettings control_settings(const Options& options) {
       options.lane_kind == Options::LaneKind::three ? LaneKind::three : LaneKind::single;
   settings.engine.max_batch_jobs = options.batch_max_jobs;
   settings.engine.max_batch_bytes = options.batch_max_bytes;
-  settings.idle.spin =
-      options.idle_spin.value_or(default_idle_spin(std::thread::hardware_concurrency()));
+  settings.engine.max_batch_wait_ns = static_cast<std::uint64_t>(options.batch_max_wait.count());
+  settings.engine.max_ahead_ns = static_cast<std::uint64_t>(options.ahead_max.count());
+  settings.engine.path = {forced_path(options.path), options.copy_from_job_bytes,
+                          options.copy_from_batch_bytes};
+  settings.idle.spin = idle_spin(options);
+  if (options.wait == Options::Wait::spin) {
+    // A parked channel's first job pays for two wake-ups: whoever asks to spin does not want that.
+    settings.idle.park_after = std::chrono::seconds(10);
+  }
   settings.attach_timeout = options.attach_timeout;
   settings.drain_timeout = options.drain_timeout;
   return settings;

@@ -3,6 +3,7 @@
 #include "daemon/device/cuda_check.hpp"
 #include "daemon/device/cuda_errors.hpp"
 #include "daemon/device/cuda_numa_node.hpp"
+#include "shared/monotonic_clock.hpp"
 
 #include <cuda_runtime_api.h>
 #include <algorithm>
@@ -41,8 +42,28 @@ DeviceProperties read_properties(int index) {
   properties.backend = "cuda";
   properties.name = found.name;
   properties.copy_engine_count = static_cast<std::uint32_t>(std::max(found.asyncEngineCount, 1));
+  // Opening refuses a device that cannot.
+  properties.kernels_reach_pinned = true;
+  // Measured best on an H200 for batches of 4 to 16 MiB; four leave the link idle between batches.
+  properties.default_lane_count = 8;
   properties.numa_node = read_numa_node(bus_id.data());
   return properties;
+}
+
+/// As the runtime counts, from `greatest`, a negative number, to `least`.
+int runtime_priority(StreamPriority priority) {
+  int least = 0;
+  int greatest = 0;
+  OVERLAP_CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  switch (priority) {
+    case StreamPriority::high:
+      return greatest;
+    case StreamPriority::low:
+      return least;
+    case StreamPriority::normal:
+      break;
+  }
+  return (least + greatest) / 2;
 }
 
 CudaMemoryPool pool_if_supported(int index) {
@@ -50,10 +71,16 @@ CudaMemoryPool pool_if_supported(int index) {
                                                                 : CudaMemoryPool();
 }
 
+/// How long a word alone is asked before its event is: an error is seen that much later at most.
+constexpr std::uint64_t kAskEventAfterNs = 20'000;
+
 }  // namespace
 
 CudaDevice::CudaDevice(int index)
-    : index_(opened(index)), properties_(read_properties(index)), pool_(pool_if_supported(index)) {}
+    : index_(opened(index)),
+      properties_(read_properties(index)),
+      pool_(pool_if_supported(index)),
+      end_words_(index) {}
 
 CudaDevice::~CudaDevice() {
   // The thread that closes need not be the one that opened.
@@ -152,9 +179,9 @@ void CudaDevice::release_host_table(std::byte* memory) noexcept {
   (void)settle(cudaFreeHost(memory));
 }
 
-StreamId CudaDevice::create_stream() {
+StreamId CudaDevice::create_stream(StreamPriority priority) {
   throw_unless_success(make_current(index_), "cudaSetDevice(" + std::to_string(index_) + ")");
-  streams_.emplace_back();
+  streams_.emplace_back(runtime_priority(priority));
   return StreamId{static_cast<std::uint32_t>(streams_.size() - 1)};
 }
 
@@ -182,16 +209,10 @@ DeviceStatus CudaDevice::copy_out(StreamId stream, std::span<const CopyRange> ra
 
 DeviceStatus CudaDevice::copy(StreamId stream, std::span<const CopyRange> ranges,
                               cudaMemcpyKind kind) {
-  cudaError_t code = make_current(index_);
-  for (const CopyRange& range : ranges) {
-    if (code != cudaSuccess) {
-      break;
-    }
-    if (range.bytes != 0) {
-      code = cudaMemcpyAsync(range.destination, range.source, range.bytes, kind, handle(stream));
-    }
+  if (const cudaError_t code = make_current(index_); code != cudaSuccess) {
+    return settle(code);
   }
-  return settle(code);
+  return settle(batch_copy_.enqueue(ranges, kind, handle(stream)));
 }
 
 DeviceStatus CudaDevice::launch(StreamId stream, const Kernel& kernel, const overlap_batch& batch) {
@@ -206,7 +227,24 @@ DeviceStatus CudaDevice::record(EventId event, StreamId stream) {
     return settle(code);
   }
   at(event).recording = ++recording_count_;
+  at(event).writes_word = false;
   return settle(cudaEventRecord(at(event).handle.get(), handle(stream)));
+}
+
+DeviceStatus CudaDevice::record_end(EventId event, StreamId stream) {
+  const DeviceStatus status = record(event, stream);
+  Event& ended = at(event);
+  if (ended.word == nullptr) {
+    ended.word = end_words_.create();
+  }
+  if (!status.ok() || ended.word == nullptr) {
+    return status;
+  }
+  ended.asked_ns = monotonic_now_ns();
+  // Behind the event: whoever sees the word knows that the event is over as well.
+  ended.writes_word = end_words_.write(handle(stream), ended.word,
+                                       static_cast<std::uint32_t>(ended.recording)) == cudaSuccess;
+  return status;
 }
 
 DeviceStatus CudaDevice::wait(StreamId stream, EventId event) {
@@ -217,6 +255,18 @@ DeviceStatus CudaDevice::wait(StreamId stream, EventId event) {
 }
 
 EventQuery CudaDevice::query(EventId event) {
+  Event& asked = at(event);
+  if (asked.writes_word) {
+    if (CudaEndWords::holds(asked.word, static_cast<std::uint32_t>(asked.recording))) {
+      return {EventState::ready, 0};
+    }
+    // A stream that has failed never gets to its word: the event tells, once in a while.
+    const std::uint64_t now_ns = monotonic_now_ns();
+    if (now_ns - asked.asked_ns < kAskEventAfterNs) {
+      return {EventState::pending, 0};
+    }
+    asked.asked_ns = now_ns;
+  }
   cudaError_t code = make_current(index_);
   if (code == cudaSuccess) {
     code = cudaEventQuery(at(event).handle.get());

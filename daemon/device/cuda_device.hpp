@@ -1,5 +1,7 @@
 #pragma once
 
+#include "daemon/device/cuda_batch_copy.hpp"
+#include "daemon/device/cuda_end_words.hpp"
 #include "daemon/device/cuda_handles.hpp"
 #include "daemon/device/cuda_ring.hpp"
 #include "daemon/device/device.hpp"
@@ -46,13 +48,14 @@ class CudaDevice final : public Device {
   /// May wait for running kernels.
   void release_host_table(std::byte* memory) noexcept override;
 
-  [[nodiscard]] StreamId create_stream() override;
+  [[nodiscard]] StreamId create_stream(StreamPriority priority) override;
   [[nodiscard]] EventId create_event() override;
 
   DeviceStatus copy_in(StreamId stream, std::span<const CopyRange> ranges) override;
   DeviceStatus copy_out(StreamId stream, std::span<const CopyRange> ranges) override;
   DeviceStatus launch(StreamId stream, const Kernel& kernel, const overlap_batch& batch) override;
   DeviceStatus record(EventId event, StreamId stream) override;
+  DeviceStatus record_end(EventId event, StreamId stream) override;
   DeviceStatus wait(StreamId stream, EventId event) override;
   [[nodiscard]] EventQuery query(EventId event) override;
   /// Rings wait for each other in the order armed; at most `CudaRing::kMaxArmed` are armed at once.
@@ -63,6 +66,13 @@ class CudaDevice final : public Device {
     CudaEvent handle;
     /// Which of all recordings on this device the last one was; 0 before the first.
     std::uint64_t recording = 0;
+    /// Where a stream writes the lower half of the recording's number when it gets there; null if
+    /// none does.
+    const volatile std::uint32_t* word = nullptr;
+    /// Whether the last recording was one that writes the word.
+    bool writes_word = false;
+    /// When the event itself was last asked, CLOCK_MONOTONIC.
+    std::uint64_t asked_ns = 0;
   };
 
   DeviceStatus copy(StreamId stream, std::span<const CopyRange> ranges, cudaMemcpyKind kind);
@@ -79,8 +89,10 @@ class CudaDevice final : public Device {
   CudaMemoryPool pool_;
   /// For allocating, and for asking after the context; never waits for a lane.
   CudaStream set_up_;
+  CudaEndWords end_words_;
   CudaRing ring_;
   std::vector<CudaStream> streams_;
+  CudaBatchCopy batch_copy_;
   std::vector<Event> events_;
   std::uint64_t recording_count_ = 0;
 

@@ -30,8 +30,9 @@ cudaError_t make_current(int device) noexcept {
   return code;
 }
 
-CudaStream::CudaStream() {
-  OVERLAP_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+CudaStream::CudaStream(int priority) {
+  OVERLAP_CUDA_CHECK(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority),
+                     "priority " + std::to_string(priority));
 }
 
 CudaStream& CudaStream::operator=(CudaStream&& other) noexcept {

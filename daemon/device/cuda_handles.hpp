@@ -19,7 +19,10 @@ namespace overlap {
 class CudaStream {
  public:
   /// On the current device. @throws CudaError
-  CudaStream();
+  CudaStream() : CudaStream(0) {}
+  /// @param priority as `cudaDeviceGetStreamPriorityRange` counts: lower goes first
+  /// @throws CudaError
+  explicit CudaStream(int priority);
   CudaStream(CudaStream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
   CudaStream& operator=(CudaStream&& other) noexcept;
   CudaStream(const CudaStream&) = delete;

@@ -15,6 +15,9 @@ enum class StreamId : std::uint32_t {};
 /// A marker in a stream; times nothing.
 enum class EventId : std::uint32_t {};
 
+/// Which of two waiting kernels of different streams goes first, where the device knows of such.
+enum class StreamPriority : std::uint8_t { normal, high, low };
+
 /// How a call to a device ended. `lost` is final: nothing will ever run there again.
 enum class DeviceOutcome : std::uint8_t { ok, failed, lost };
 
@@ -47,6 +50,8 @@ struct DeviceProperties {
   std::string name;
   /// Kernels work in the slots themselves: no device buffers, no copies.
   bool works_in_place = false;
+  /// Kernels can read and write pinned host memory themselves, over the bus.
+  bool kernels_reach_pinned = false;
   /// Lanes and batches per lane that suit it when the configuration does not say.
   std::uint32_t default_lane_count = 4;
   std::uint32_t default_depth = 2;
@@ -81,18 +86,23 @@ class Device {
   virtual void release_host_table(std::byte* memory) noexcept = 0;
 
   /// @throws std::runtime_error
-  [[nodiscard]] virtual StreamId create_stream() = 0;
+  [[nodiscard]] virtual StreamId create_stream(StreamPriority priority) = 0;
   /// @throws std::runtime_error
   [[nodiscard]] virtual EventId create_event() = 0;
 
-  /// Host to device; the ranges run in order. Returns at once.
+  /// Host to device; the ranges run in any order. Returns at once.
+  /// @pre no range overlaps another
   virtual DeviceStatus copy_in(StreamId stream, std::span<const CopyRange> ranges) = 0;
-  /// Device to host; the ranges run in order. Returns at once.
+  /// Device to host; the ranges run in any order. Returns at once.
+  /// @pre no range overlaps another
   virtual DeviceStatus copy_out(StreamId stream, std::span<const CopyRange> ranges) = 0;
   /// Runs a kernel over a batch. `batch` itself is read before the call returns, its items later.
   virtual DeviceStatus launch(StreamId stream, const Kernel& kernel,
                               const overlap_batch& batch) = 0;
   virtual DeviceStatus record(EventId event, StreamId stream) = 0;
+  /// As `record`, for an event that the host will ask after: where the device knows a way, `query` is
+  /// cheap and sees it sooner.
+  virtual DeviceStatus record_end(EventId event, StreamId stream) { return record(event, stream); }
   /// What comes later in `stream` waits for `event`; the caller does not.
   virtual DeviceStatus wait(StreamId stream, EventId event) = 0;
   [[nodiscard]] virtual EventQuery query(EventId event) = 0;

@@ -174,7 +174,7 @@ void HostDevice::release(std::byte* memory) noexcept { std::free(memory); }
 std::byte* HostDevice::allocate_host_table(std::uint64_t bytes) { return allocate_aligned(bytes); }
 void HostDevice::release_host_table(std::byte* memory) noexcept { std::free(memory); }
 
-StreamId HostDevice::create_stream() {
+StreamId HostDevice::create_stream(StreamPriority /*priority*/) {
   Stream stream;
   if (!workers_.empty()) {
     stream.worker = workers_[streams_.size() % workers_.size()].get();

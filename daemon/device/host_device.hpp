@@ -34,7 +34,7 @@ class HostDevice final : public Device {
   void release(std::byte* memory) noexcept override;
   [[nodiscard]] std::byte* allocate_host_table(std::uint64_t bytes) override;
   void release_host_table(std::byte* memory) noexcept override;
-  [[nodiscard]] StreamId create_stream() override;
+  [[nodiscard]] StreamId create_stream(StreamPriority priority) override;
   [[nodiscard]] EventId create_event() override;
   DeviceStatus copy_in(StreamId stream, std::span<const CopyRange> ranges) override;
   DeviceStatus copy_out(StreamId stream, std::span<const CopyRange> ranges) override;

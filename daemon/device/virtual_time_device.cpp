@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 namespace overlap {
 namespace {
@@ -13,6 +14,19 @@ constexpr std::uint64_t kAlignmentBytes = 256;
 
 std::size_t index_of(StreamId id) noexcept { return static_cast<std::size_t>(id); }
 std::size_t index_of(EventId id) noexcept { return static_cast<std::size_t>(id); }
+
+/// Lower goes first.
+int rank(StreamPriority priority) noexcept {
+  switch (priority) {
+    case StreamPriority::high:
+      return 0;
+    case StreamPriority::normal:
+      return 1;
+    case StreamPriority::low:
+      break;
+  }
+  return 2;
+}
 
 }  // namespace
 
@@ -24,6 +38,7 @@ VirtualTimeDevice::VirtualTimeDevice(VirtualCosts costs, VirtualResources resour
   properties_.backend = "virtual";
   properties_.name = "virtual time";
   properties_.works_in_place = resources.works_in_place;
+  properties_.kernels_reach_pinned = resources.kernels_reach_pinned;
   properties_.copy_engine_count = resources.copy_engine_count;
 }
 
@@ -80,8 +95,9 @@ std::byte* VirtualTimeDevice::allocate_host_table(std::uint64_t bytes) { return 
 
 void VirtualTimeDevice::release_host_table(std::byte* memory) noexcept { memory_.erase(memory); }
 
-StreamId VirtualTimeDevice::create_stream() {
+StreamId VirtualTimeDevice::create_stream(StreamPriority priority) {
   streams_.emplace_back();
+  priorities_.push_back(priority);
   return StreamId{static_cast<std::uint32_t>(streams_.size() - 1)};
 }
 
@@ -93,6 +109,7 @@ EventId VirtualTimeDevice::create_event() {
 void VirtualTimeDevice::enqueue(StreamId stream, Op op) {
   op.issue_index = issue_count_++;
   op.issued_ns = host_now_ns_;
+  op.priority = op.kind == OpKind::kernel ? priorities_[index_of(stream)] : StreamPriority::normal;
   streams_[index_of(stream)].push_back(op);
 }
 
@@ -259,7 +276,8 @@ void VirtualTimeDevice::start_what_can() {
     candidates.push_back(&op);
   }
   std::sort(candidates.begin(), candidates.end(), [](const Op* a, const Op* b) {
-    return std::pair(*a->ready_ns, a->issue_index) < std::pair(*b->ready_ns, b->issue_index);
+    return std::tuple(rank(a->priority), *a->ready_ns, a->issue_index) <
+           std::tuple(rank(b->priority), *b->ready_ns, b->issue_index);
   });
   const std::uint32_t sms =
       resources_.kernel_sm_count == 0 ? resources_.sm_count : resources_.kernel_sm_count;

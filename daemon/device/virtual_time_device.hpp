@@ -35,12 +35,13 @@ struct VirtualResources {
   /// SMs that a kernel holds while it runs; 0 for all.
   std::uint32_t kernel_sm_count = 0;
   bool works_in_place = false;
+  bool kernels_reach_pinned = false;
 };
 
 /// A device whose time is a number: runs the engine's own code against exact arithmetic.
 ///
 /// A stream is in order. A copy engine serves copies in the order in which they become ready, ties by
-/// issue order; so do the SMs with kernels. Bytes really move and kernels really run, each at the end
+/// issue order; so do the SMs with kernels, those of a higher priority first. Bytes really move and kernels really run, each at the end
 /// of its virtual duration, so that a buffer used too early shows as a wrong result.
 /// Calls can be made to fail by script. Restricted: one thread.
 class VirtualTimeDevice final : public Device {
@@ -82,7 +83,7 @@ class VirtualTimeDevice final : public Device {
   void release(std::byte* memory) noexcept override;
   [[nodiscard]] std::byte* allocate_host_table(std::uint64_t bytes) override;
   void release_host_table(std::byte* memory) noexcept override;
-  [[nodiscard]] StreamId create_stream() override;
+  [[nodiscard]] StreamId create_stream(StreamPriority priority) override;
   [[nodiscard]] EventId create_event() override;
   DeviceStatus copy_in(StreamId stream, std::span<const CopyRange> ranges) override;
   DeviceStatus copy_out(StreamId stream, std::span<const CopyRange> ranges) override;
@@ -98,6 +99,7 @@ class VirtualTimeDevice final : public Device {
   struct Op {
     OpKind kind = OpKind::record;
     std::uint64_t issue_index = 0;
+    StreamPriority priority = StreamPriority::normal;
     std::uint64_t issued_ns = 0;
     std::uint64_t duration_ns = 0;
     std::optional<std::uint64_t> ready_ns;
@@ -134,6 +136,7 @@ class VirtualTimeDevice final : public Device {
   VirtualCosts costs_;
   VirtualResources resources_;
   std::vector<std::deque<Op>> streams_;
+  std::vector<StreamPriority> priorities_;
   std::vector<Event> events_;
   std::vector<bool> copy_engine_busy_;
   std::uint32_t free_sm_count_;

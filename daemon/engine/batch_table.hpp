@@ -7,46 +7,67 @@
 
 namespace overlap {
 
-/// The part of a lane's buffer that kernels read as their batch: items of every stage, parameters,
-/// and what they report per job. Lies in memory that the GPU reads and only the daemon shares.
+/// The part of a lane's buffer that kernels read as their batches: rows of items, one row a launch,
+/// parameters, and what kernels report per job. Lies in memory that the GPU reads and only the daemon
+/// shares.
 class BatchTable {
  public:
+  /// Launches of a batch: its stages, and one each to gather and to scatter.
+  static constexpr std::size_t kMaxRows = kMaxStages + 2;
+
   BatchTable() = default;
+  /// @param max_cells items of all rows together
   /// @throws std::runtime_error if the device has no memory for it
-  BatchTable(Device& device, std::uint32_t max_jobs);
+  BatchTable(Device& device, std::uint32_t max_cells);
 
-  /// Copies a stage's parameters in, and clears what the jobs reported.
-  /// @pre stage < kMaxStages, at most kMaxStageParameters parameters, job_count <= max_jobs
-  void begin_stage(std::size_t stage, ParameterView params, std::uint32_t job_count) noexcept;
+  /// Lays the table out anew and clears what jobs reported.
+  /// @pre row_count is 1 to kMaxRows, row_count * job_count <= max_cells
+  void begin(std::size_t row_count, std::uint32_t job_count) noexcept;
+  /// Copies a row's parameters in. @pre at most kMaxStageParameters
+  void set_params(std::size_t row, ParameterView params) noexcept;
 
-  [[nodiscard]] overlap_batch_item& item(std::size_t stage, std::uint32_t job) noexcept {
-    return items_[stage * max_jobs_ + job];
+  /// Sets what a kernel reads and writes for one job.
+  /// @param output_bytes the output's capacity, which is the size that the plan expects
+  void set_item(std::size_t row, std::uint32_t job, const void* input, std::uint64_t input_bytes,
+                void* output, std::uint64_t output_bytes) noexcept {
+    const std::size_t cell = row * job_count_ + job;
+    overlap_batch_item& entry = items_[cell].item;
+    entry.input = input;
+    entry.input_bytes = input_bytes;
+    entry.output = output;
+    entry.output_capacity_bytes = output_bytes;
+    entry.params = params_ + row * kMaxStageParameters;
+    output_bytes_[cell] = output_bytes;
   }
-  [[nodiscard]] const overlap_batch_item& item(std::size_t stage,
-                                               std::uint32_t job) const noexcept {
-    return items_[stage * max_jobs_ + job];
+  [[nodiscard]] const overlap_batch_item& item(std::size_t row, std::uint32_t job) const noexcept {
+    return items_[row * job_count_ + job].item;
   }
-  /// Fills in what is the same for every job and stage: parameters, places to report to.
-  void link_item(std::size_t stage, std::uint32_t job, std::uint64_t planned_output_bytes) noexcept;
 
-  /// The batch of one stage, as a kernel takes it.
-  [[nodiscard]] overlap_batch batch(std::size_t stage, std::size_t param_count,
-                                    std::uint32_t job_count,
+  /// One row as a kernel takes it.
+  [[nodiscard]] overlap_batch batch(std::size_t row, std::size_t param_count,
                                     std::uint64_t max_input_bytes) const noexcept;
 
-  /// What a stage reported of a job, once the batch is over.
-  [[nodiscard]] std::uint32_t status(std::size_t stage, std::uint32_t job) const noexcept {
-    return statuses_[stage * max_jobs_ + job];
+  /// Whether every launch left every job's status at OVERLAP_ITEM_OK, once the batch is over.
+  [[nodiscard]] bool all_ok() const noexcept;
+  /// What a row's launch reported of a job, once the batch is over.
+  [[nodiscard]] std::uint32_t status(std::size_t row, std::uint32_t job) const noexcept {
+    return statuses_[row * job_count_ + job];
   }
-  /// Bytes that a stage made, or needs.
-  [[nodiscard]] std::uint64_t output_bytes(std::size_t stage, std::uint32_t job) const noexcept {
-    return output_bytes_[stage * max_jobs_ + job];
+  /// Bytes that a row's launch made, or needs.
+  [[nodiscard]] std::uint64_t output_bytes(std::size_t row, std::uint32_t job) const noexcept {
+    return output_bytes_[row * job_count_ + job];
   }
 
  private:
+  /// Padded so that what kernels read of an item first lies in one 32-byte sector of the bus.
+  struct alignas(32) Cell {
+    overlap_batch_item item;
+  };
+
   DeviceMemory memory_;
-  std::uint32_t max_jobs_ = 0;
-  overlap_batch_item* items_ = nullptr;
+  std::size_t row_count_ = 0;
+  std::uint32_t job_count_ = 0;
+  Cell* items_ = nullptr;
   overlap_param_value* params_ = nullptr;
   std::uint64_t* output_bytes_ = nullptr;
   std::uint32_t* statuses_ = nullptr;

@@ -11,13 +11,24 @@ Channel::Channel(ChannelSetup setup)
     : setup_(std::move(setup)),
       submissions_(setup_.view),
       completions_(setup_.view),
-      slots_(setup_.view.geometry().slot_count),
-      plans_(setup_.pipelines.size()),
-      completed_slots_(setup_.view.geometry().ring_capacity) {}
+      jobs_(setup_.view.geometry().slot_count),
+      queue_(setup_.view.geometry().slot_count),
+      completed_slots_(setup_.view.geometry().ring_capacity) {
+  for (Pipeline& pipeline : setup_.pipelines) {
+    pipelines_.push_back(std::make_shared<ServedPipeline>(std::move(pipeline)));
+  }
+  setup_.pipelines.clear();
+}
 
-void Channel::step(std::uint32_t slot, SlotState to) noexcept {
-  assert(may_step(slots_[slot].state, to));
-  slots_[slot].state = to;
+void Channel::share_pipelines(PipelineTable& table) {
+  for (auto& pipeline : pipelines_) {
+    pipeline = table.share(std::move(pipeline));
+  }
+}
+
+void Channel::step(Job& job, SlotState to) noexcept {
+  assert(may_step(job.state, to));
+  job.state = to;
 }
 
 bool Channel::collect() {
@@ -29,7 +40,7 @@ bool Channel::collect() {
     return false;
   }
   for (; collected_head_ != head; ++collected_head_) {
-    step(completed_slots_[collected_head_ & (completions_.capacity() - 1)], SlotState::free);
+    step(jobs_[completed_slots_[collected_head_ & (completions_.capacity() - 1)]], SlotState::free);
   }
   uncollected_ = uncollected;
   return true;
@@ -65,39 +76,40 @@ std::uint32_t Channel::take(std::uint32_t limit, std::uint64_t now_ns) {
 }
 
 void Channel::accept(const SubmissionEntry& entry, std::uint64_t now_ns) {
-  if (entry.slot >= slots_.size()) {
+  if (entry.slot >= jobs_.size()) {
     break_off("a submission names slot " + std::to_string(entry.slot) + " of " +
-              std::to_string(slots_.size()));
+              std::to_string(jobs_.size()));
     return;
   }
   if (entry.opcode == static_cast<std::uint8_t>(Opcode::cancel)) {
     cancel(entry);
     return;
   }
-  if (slots_[entry.slot].state != SlotState::free) {
+  Job& job = jobs_[entry.slot];
+  if (job.state != SlotState::free) {
     break_off("a submission names slot " + std::to_string(entry.slot) +
               ", which is in flight or has a completion that was not collected");
     return;
   }
-  accept_job(entry, now_ns);
+  accept_job(job, entry, now_ns);
 }
 
-void Channel::accept_job(const SubmissionEntry& entry, std::uint64_t now_ns) {
-  Job job;
+void Channel::accept_job(Job& job, const SubmissionEntry& entry, std::uint64_t now_ns) {
   job.job_id = entry.job_id;
-  job.slot = entry.slot;
-  job.pipeline_index = entry.pipeline_index;
-  job.isolate = (entry.flags & kSubmissionIsolate) != 0;
   job.input_bytes = entry.input_bytes;
   job.deadline_ns = entry.deadline_ns;
   job.ready_ns = std::min(entry.ready_ns, now_ns);
   job.taken_ns = now_ns;
-  slots_[job.slot].job_id = job.job_id;
-  slots_[job.slot].cancelled = false;
+  job.issued_ns = 0;
+  job.plan = nullptr;
+  job.slot = entry.slot;
+  job.pipeline_index = entry.pipeline_index;
+  job.isolate = (entry.flags & kSubmissionIsolate) != 0;
+  job.retried = false;
+  job.cancelled = false;
 
   if (entry.opcode != static_cast<std::uint8_t>(Opcode::job) ||
-      (entry.flags & ~kKnownSubmissionFlags) != 0 ||
-      entry.pipeline_index >= setup_.pipelines.size()) {
+      (entry.flags & ~kKnownSubmissionFlags) != 0 || entry.pipeline_index >= pipelines_.size()) {
     end(job, {.status = JobStatus::request_refused}, now_ns);
     return;
   }
@@ -115,8 +127,7 @@ void Channel::accept_job(const SubmissionEntry& entry, std::uint64_t now_ns) {
     end(job, {}, now_ns);
     return;
   }
-  PlanCache::Entry& plan =
-      plans_[job.pipeline_index].acquire(setup_.pipelines[job.pipeline_index], job.input_bytes);
+  PlanCache::Entry& plan = pipelines_[job.pipeline_index]->acquire_plan(job.input_bytes);
   if (!plan.refusal.empty() || plan.plan.max_output_bytes > geometry.output_bytes) {
     const JobEnd refused = !plan.refusal.empty()
                                ? JobEnd{.status = JobStatus::input_size_refused,
@@ -128,62 +139,69 @@ void Channel::accept_job(const SubmissionEntry& entry, std::uint64_t now_ns) {
     return;
   }
   job.plan = &plan;
-  step(job.slot, SlotState::queued);
-  queue_.push_back(job);
+  step(job, SlotState::queued);
+  queue_.push_back(job.slot);
+  queued_bytes_ += job.input_bytes;
 }
 
 void Channel::cancel(const SubmissionEntry& entry) noexcept {
-  Slot& slot = slots_[entry.slot];
+  Job& job = jobs_[entry.slot];
   // Else too late, or for a job that the slot no longer holds: the job's own completion says how it
   // ended.
-  if (slot.state == SlotState::queued && slot.job_id == entry.job_id) {
-    slot.cancelled = true;
+  if (job.state == SlotState::queued && job.job_id == entry.job_id) {
+    job.cancelled = true;
   }
 }
 
 const Job* Channel::next(std::uint64_t now_ns) {
   while (!queue_.empty()) {
-    const Job job = queue_.front();
-    const bool cancelled = slots_[job.slot].cancelled;
+    const Job& job = jobs_[queue_.front()];
     const bool expired = job.deadline_ns != 0 && job.deadline_ns <= now_ns;
-    if (!cancelled && !expired) {
-      return &queue_.front();
+    if (!job.cancelled && !expired) {
+      return &job;
     }
-    queue_.pop_front();
-    end(job, {.status = cancelled ? JobStatus::cancelled : JobStatus::deadline_passed}, now_ns);
+    const JobStatus status = job.cancelled ? JobStatus::cancelled : JobStatus::deadline_passed;
+    end(dequeue(), {.status = status}, now_ns);
   }
   return nullptr;
 }
 
-Job Channel::start(std::uint64_t now_ns) {
-  Job job = queue_.front();
+Job& Channel::dequeue() noexcept {
+  Job& job = jobs_[queue_.front()];
   queue_.pop_front();
+  queued_bytes_ -= job.input_bytes;
+  return job;
+}
+
+Job& Channel::start(std::uint64_t now_ns) {
+  Job& job = dequeue();
   job.issued_ns = now_ns;
-  step(job.slot, SlotState::issued);
+  step(job, SlotState::issued);
   // Before the work that can crash: the producer's library reads it after our death.
   setup_.view.issued(job.slot).store(1, std::memory_order_release);
   ++issued_count_;
   return job;
 }
 
-void Channel::requeue(const Job& job) {
-  step(job.slot, SlotState::queued);
+void Channel::requeue(Job& job) {
+  step(job, SlotState::queued);
   setup_.view.issued(job.slot).store(0, std::memory_order_release);
   --issued_count_;
   if (closed_) {
     PlanCache::release(*job.plan);
   } else {
-    queue_.push_front(job);
+    queue_.push_front(job.slot);
+    queued_bytes_ += job.input_bytes;
   }
 }
 
-void Channel::finish(const Job& job, const JobEnd& outcome, std::uint64_t now_ns) {
+void Channel::finish(Job& job, const JobEnd& outcome, std::uint64_t now_ns) {
   setup_.view.issued(job.slot).store(0, std::memory_order_release);
   --issued_count_;
   end(job, outcome, now_ns);
 }
 
-void Channel::end(const Job& job, const JobEnd& outcome, std::uint64_t now_ns) {
+void Channel::end(Job& job, const JobEnd& outcome, std::uint64_t now_ns) {
   if (job.plan != nullptr) {
     PlanCache::release(*job.plan);
   }
@@ -205,7 +223,7 @@ void Channel::end(const Job& job, const JobEnd& outcome, std::uint64_t now_ns) {
   completions_.write(entry);
   ++uncollected_;
   unpublished_ = true;
-  step(job.slot, SlotState::completed);
+  step(job, SlotState::completed);
   if (outcome.status == JobStatus::ok) {
     ++counters_.jobs_done;
     counters_.input_bytes += job.input_bytes;
@@ -240,10 +258,9 @@ bool Channel::publish() {
 
 void Channel::close() {
   closed_ = true;
-  for (const Job& job : queue_) {
-    PlanCache::release(*job.plan);
-  }
+  queue_.for_each([this](std::uint32_t slot) { PlanCache::release(*jobs_[slot].plan); });
   queue_.clear();
+  queued_bytes_ = 0;
 }
 
 }  // namespace overlap

@@ -1,7 +1,8 @@
 #pragma once
 
 #include "daemon/engine/pin_layout.hpp"
-#include "daemon/engine/plan_cache.hpp"
+#include "daemon/engine/served_pipeline.hpp"
+#include "daemon/engine/slot_queue.hpp"
 #include "daemon/engine/slot_state.hpp"
 #include "kernels/pipeline.hpp"
 #include "shared/channel_priority.hpp"
@@ -11,7 +12,7 @@
 #include "shared/submission_ring.hpp"
 
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,20 +22,25 @@ namespace overlap {
 
 enum class ChannelId : std::uint64_t {};
 
-/// A job between its taking and its completion. Everything here is the daemon's own copy.
+/// A job between its taking and its completion. Everything here is the daemon's own copy. There is
+/// one a slot, in the channel: it stays where it is while the job is under way.
 struct Job {
   std::uint64_t job_id = 0;
-  std::uint32_t slot = 0;
-  std::uint8_t pipeline_index = 0;
-  bool isolate = false;
-  /// Came back from a batch that failed: runs alone, once more.
-  bool retried = false;
   std::uint64_t input_bytes = 0;
   std::uint64_t deadline_ns = 0;
   std::uint64_t ready_ns = 0;
   std::uint64_t taken_ns = 0;
   std::uint64_t issued_ns = 0;
   PlanCache::Entry* plan = nullptr;
+  /// What it was expected to take on the device when it was issued.
+  std::uint64_t cost_ns = 0;
+  std::uint32_t slot = 0;
+  SlotState state = SlotState::free;
+  std::uint8_t pipeline_index = 0;
+  bool isolate = false;
+  /// Came back from a batch that failed: runs alone, once more.
+  bool retried = false;
+  bool cancelled = false;
 };
 
 /// What ends a job besides the job itself.
@@ -61,6 +67,8 @@ struct ChannelSetup {
   int doorbell = -1;
   /// Likewise, the write end of a wake pipe: rung by the daemon for producers that wait in a poll loop.
   int wake = -1;
+  /// Whether the whole memory is pinned; if not, kernels cannot reach the slots.
+  bool pinned = true;
   ChannelPriority priority = ChannelPriority::normal;
   /// Its share of device time among the channels of its priority.
   /// @pre 1 to kMaxChannelWeight
@@ -76,6 +84,12 @@ struct ChannelCounters {
   std::uint64_t wakes = 0;
 };
 
+/// A channel's standing with the engine that shares its device's time out.
+struct FairShare {
+  /// Device time that it may still use in this round; below 0 it has used more.
+  std::int64_t credit_ns = 0;
+};
+
 /// The engine's end of one channel: rings, slots, waiting jobs. Trusts nothing in the memory.
 /// Restricted: the engine's thread.
 class Channel {
@@ -85,9 +99,16 @@ class Channel {
   [[nodiscard]] ChannelId id() const noexcept { return setup_.id; }
   [[nodiscard]] const ChannelView& view() const noexcept { return setup_.view; }
   [[nodiscard]] const PinLayout& pinning() const noexcept { return setup_.pinning; }
-  [[nodiscard]] const Pipeline& pipeline(std::uint8_t index) const noexcept {
-    return setup_.pipelines[index];
+  [[nodiscard]] ServedPipeline& pipeline(std::uint8_t index) const noexcept {
+    return *pipelines_[index];
   }
+  /// Takes the pipelines that others have already, where they do the same.
+  /// @pre nothing was taken yet
+  void share_pipelines(PipelineTable& table);
+  [[nodiscard]] ChannelPriority priority() const noexcept { return setup_.priority; }
+  [[nodiscard]] std::uint32_t weight() const noexcept { return setup_.weight; }
+  [[nodiscard]] bool is_pinned() const noexcept { return setup_.pinned; }
+  [[nodiscard]] FairShare& share() noexcept { return share_; }
   [[nodiscard]] int doorbell() const noexcept { return setup_.doorbell; }
   /// What was counted since the last call.
   [[nodiscard]] ChannelCounters drain_counters() noexcept { return std::exchange(counters_, {}); }
@@ -102,12 +123,12 @@ class Channel {
 
   /// The next job that can be issued, or null: ends the cancelled and the expired ones on the way.
   [[nodiscard]] const Job* next(std::uint64_t now_ns);
-  /// Takes the job that `next` returned onto a lane.
-  [[nodiscard]] Job start(std::uint64_t now_ns);
+  /// Takes the job that `next` returned onto a lane. Stays valid until `finish` or `requeue`.
+  [[nodiscard]] Job& start(std::uint64_t now_ns);
   /// Puts a started job in front again, after an error that was not its own.
-  void requeue(const Job& job);
+  void requeue(Job& job);
   /// Writes the completion of a started job; `publish` shows it.
-  void finish(const Job& job, const JobEnd& end, std::uint64_t now_ns);
+  void finish(Job& job, const JobEnd& end, std::uint64_t now_ns);
   /// Shows written completions and wakes the producer where it waits.
   /// @return whether there were any
   bool publish();
@@ -116,7 +137,9 @@ class Channel {
   /// producer is leaving.
   void close();
 
-  [[nodiscard]] std::size_t queued_count() const noexcept { return queue_.size(); }
+  [[nodiscard]] std::uint32_t queued_count() const noexcept { return queue_.size(); }
+  /// Input bytes of the queued jobs.
+  [[nodiscard]] std::uint64_t queued_bytes() const noexcept { return queued_bytes_; }
   [[nodiscard]] std::uint32_t issued_count() const noexcept { return issued_count_; }
   /// Completions that the producer has not collected yet, as last seen.
   [[nodiscard]] std::uint32_t uncollected_count() const noexcept { return uncollected_; }
@@ -127,28 +150,27 @@ class Channel {
   [[nodiscard]] bool has_submissions() const noexcept { return submissions_.available() != 0; }
 
  private:
-  struct Slot {
-    SlotState state = SlotState::free;
-    bool cancelled = false;
-    std::uint64_t job_id = 0;
-  };
-
   [[nodiscard]] bool collect();
   [[nodiscard]] bool has_room() const noexcept;
   void accept(const SubmissionEntry& entry, std::uint64_t now_ns);
-  void accept_job(const SubmissionEntry& entry, std::uint64_t now_ns);
+  void accept_job(Job& job, const SubmissionEntry& entry, std::uint64_t now_ns);
   void cancel(const SubmissionEntry& entry) noexcept;
   /// Ends a job that is not on a lane.
-  void end(const Job& job, const JobEnd& end, std::uint64_t now_ns);
-  void step(std::uint32_t slot, SlotState to) noexcept;
+  void end(Job& job, const JobEnd& end, std::uint64_t now_ns);
+  /// Takes the first job out of the queue.
+  Job& dequeue() noexcept;
+  static void step(Job& job, SlotState to) noexcept;
   void break_off(std::string why) { violation_ = std::move(why); }
 
   ChannelSetup setup_;
   SubmissionReader submissions_;
   CompletionWriter completions_;
-  std::vector<Slot> slots_;
-  std::vector<PlanCache> plans_;
-  std::deque<Job> queue_;
+  std::vector<std::shared_ptr<ServedPipeline>> pipelines_;
+  /// By slot.
+  std::vector<Job> jobs_;
+  SlotQueue queue_;
+  std::uint64_t queued_bytes_ = 0;
+  FairShare share_;
   /// Slots of written completions by their place in the ring.
   std::vector<std::uint32_t> completed_slots_;
   std::uint32_t collected_head_ = 0;

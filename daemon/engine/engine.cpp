@@ -1,6 +1,8 @@
 #include "daemon/engine/engine.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <stdexcept>
 
 namespace overlap {
 namespace {
@@ -13,41 +15,90 @@ void add_to(std::atomic<std::uint64_t>& counter, std::uint64_t value) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + value, std::memory_order_relaxed);
 }
 
+/// How much longer than expected a batch may be charged for: beyond, it was not the device.
+constexpr double kMaxCostFactor = 64;
+
+/// From the most urgent on.
+constexpr std::array kPriorities{ChannelPriority::high, ChannelPriority::normal,
+                                 ChannelPriority::low};
+
+StreamPriority stream_priority(ChannelPriority priority) noexcept {
+  switch (priority) {
+    case ChannelPriority::high:
+      return StreamPriority::high;
+    case ChannelPriority::low:
+      return StreamPriority::low;
+    case ChannelPriority::normal:
+      break;
+  }
+  return StreamPriority::normal;
+}
+
 JobEnd end_of(const Lane::Ended& ended, std::size_t stage_count, std::uint32_t job) noexcept {
   for (std::size_t stage = 0; stage < stage_count; ++stage) {
-    switch (ended.table->status(stage, job)) {
+    const std::size_t row = ended.first_row + stage;
+    switch (ended.table->status(row, job)) {
       case OVERLAP_ITEM_OK:
         break;
       case OVERLAP_ITEM_OUTPUT_TOO_SMALL:
         return {.status = JobStatus::output_too_small,
-                .detail_value = detail_kib(ended.table->output_bytes(stage, job))};
+                .detail_value = detail_kib(ended.table->output_bytes(row, job))};
       default:
         return {.status = JobStatus::kernel_failed};
     }
   }
-  // Sizes follow from the input's: pipelines that find them out are refused at attach.
-  return {.output_bytes = ended.table->item(stage_count - 1, job).output_capacity_bytes};
+  return {.output_bytes = ended.batch->jobs[job].job->plan->plan.max_output_bytes};
 }
 
 }  // namespace
 
+Lane* Engine::LaneGroup::oldest_lane() noexcept {
+  Lane* oldest = nullptr;
+  for (Lane& lane : lanes) {
+    if (lane.in_flight_count() > 0 &&
+        (oldest == nullptr ||
+         lane.oldest_batch().issue_number < oldest->oldest_batch().issue_number)) {
+      oldest = &lane;
+    }
+  }
+  return oldest;
+}
+
+Lane* Engine::LaneGroup::free_lane() noexcept {
+  Lane* best = nullptr;
+  // The first of equals: where little is under way, few lanes grow large buffers.
+  for (Lane& lane : lanes) {
+    if (lane.has_free_buffer() &&
+        (best == nullptr || lane.in_flight_count() < best->in_flight_count())) {
+      best = &lane;
+    }
+  }
+  return best;
+}
+
 Engine::Engine(Device& device, const EngineSettings& settings, EngineListener& listener,
                EngineLoad* load)
-    : settings_(settings), listener_(listener), load_(load) {
+    : device_(device), settings_(settings), listener_(listener), load_(load) {
   const DeviceProperties& properties = device.properties();
-  LaneSettings lane;
   // Streams cannot overlap copies where there are none.
-  lane.kind = properties.works_in_place ? LaneKind::single : settings.lane_kind;
-  lane.depth = settings.depth != 0 ? settings.depth : properties.default_depth;
-  lane.max_batch_jobs = settings.max_batch_jobs;
-  lane.initial_buffer_bytes = settings.max_batch_bytes;
-  const std::uint32_t lanes =
-      settings.lane_count != 0 ? settings.lane_count : properties.default_lane_count;
-  lanes_.reserve(lanes);
-  for (std::uint32_t i = 0; i < lanes; ++i) {
-    lanes_.emplace_back(device, lane);
-  }
+  lane_settings_.kind = properties.works_in_place ? LaneKind::single : settings.lane_kind;
+  lane_settings_.depth = settings.depth != 0 ? settings.depth : properties.default_depth;
+  lane_settings_.max_batch_jobs = settings.max_batch_jobs;
+  lane_settings_.initial_buffer_bytes = settings.max_batch_bytes;
+  lane_count_ = settings.lane_count != 0 ? settings.lane_count : properties.default_lane_count;
+  make_lanes(ChannelPriority::normal);
   forming_.jobs.reserve(settings.max_batch_jobs);
+}
+
+void Engine::make_lanes(ChannelPriority priority) {
+  LaneSettings lane = lane_settings_;
+  lane.priority = stream_priority(priority);
+  std::vector<Lane> lanes;
+  lanes.reserve(lane_count_);
+  for (std::uint32_t i = 0; i < lane_count_; ++i) {
+    lanes.emplace_back(device_, lane);
+  }
+  group_of(priority).lanes = std::move(lanes);
 }
 
 std::size_t Engine::do_work(std::uint64_t now_ns) {
@@ -74,6 +125,13 @@ void Engine::publish_load(std::uint64_t now_ns, bool issued) noexcept {
     return;
   }
   load_->batches_in_flight.store(batches_in_flight_, std::memory_order_relaxed);
+  std::uint64_t longest_ns = 0;
+  for (LaneGroup& group : lane_groups_) {
+    if (Lane* const oldest = group.oldest_lane()) {
+      longest_ns = std::max(longest_ns, oldest->oldest_batch().cost_ns);
+    }
+  }
+  load_->longest_batch_ns.store(longest_ns, std::memory_order_relaxed);
   if (issued) {
     load_->last_issue_ns.store(now_ns, std::memory_order_relaxed);
   }
@@ -86,6 +144,15 @@ void Engine::wind_down(std::uint64_t now_ns) {
 
 void Engine::add(std::unique_ptr<Channel> channel, std::uint64_t now_ns) {
   channel->stay_awake();
+  channel->share_pipelines(pipelines_);
+  if (group_of(channel->priority()).lanes.empty()) {
+    try {
+      make_lanes(channel->priority());
+    } catch (const std::runtime_error&) {
+      // Served in its turn all the same, on the lanes of the others.
+    }
+  }
+  turns_of(*channel).join(*channel);
   channels_.push_back({.channel = std::move(channel), .active_ns = now_ns});
 }
 
@@ -118,6 +185,7 @@ void Engine::park(std::uint64_t quiet_since_ns) {
         return busy;
       });
   for (auto member = first_parked; member != channels_.end(); ++member) {
+    turns_of(*member->channel).leave(*member->channel);
     listener_.on_parked(member->channel->id(), member->channel->doorbell());
     parked_.push_back(std::move(*member));
   }
@@ -135,6 +203,7 @@ void Engine::unpark(ChannelId channel, std::uint64_t now_ns) {
   listener_.on_unparked(channel, found->channel->doorbell());
   found->channel->stay_awake();
   found->active_ns = now_ns;
+  turns_of(*found->channel).join(*found->channel);
   channels_.push_back(std::move(*found));
   parked_.erase(found);
 }
@@ -181,120 +250,272 @@ std::size_t Engine::take(std::uint64_t now_ns) {
   return taken;
 }
 
-Lane* Engine::free_lane() noexcept {
-  Lane* best = nullptr;
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    Lane& lane = lanes_[(next_lane_ + i) % lanes_.size()];
-    if (lane.has_free_buffer() &&
-        (best == nullptr || lane.in_flight_count() < best->in_flight_count())) {
-      best = &lane;
-    }
-  }
-  return best;
-}
-
 std::size_t Engine::issue(std::uint64_t now_ns) {
   std::size_t issued = 0;
-  while (!isolated_in_flight_) {
-    Lane* lane = free_lane();
-    if (lane == nullptr || !form(now_ns)) {
-      break;
-    }
-    isolated_in_flight_ = forming_.isolate;
-    lane->issue(forming_);
-    next_lane_ = static_cast<std::size_t>(lane - lanes_.data() + 1) % lanes_.size();
-    ++batches_in_flight_;
-    add_to(counters_.batches, 1);
-    ++issued;
-    if (const auto code = lane->lost_code()) {
-      // Now, not at the next harvest: jobs issued from here on would be marked as suspects.
-      lose(*code);
-      break;
+  held_until_ns_ = UINT64_MAX;
+  for (const ChannelPriority priority : kPriorities) {
+    while (!lost_ && !isolated_in_flight_ && !isolated_next_ && issue_next(priority, now_ns)) {
+      ++issued;
     }
   }
+  isolated_next_ = false;
   return issued;
 }
 
-bool Engine::form(std::uint64_t now_ns) {
-  forming_.clear();
-  for (std::size_t i = 0; i < channels_.size(); ++i) {
-    const std::size_t index = (next_channel_ + i) % channels_.size();
-    Member& member = channels_[index];
-    const Job* first = member.channel->next(now_ns);
-    if (first == nullptr) {
-      continue;
-    }
-    if (first->isolate && batches_in_flight_ != 0) {
-      // Nothing new goes out until the device is empty, or the isolated job would wait for ever.
-      next_channel_ = index;
-      return false;
-    }
-    fill_from(*member.channel, *first, now_ns);
-    next_channel_ = index + 1;
+bool Engine::may_issue_ahead(LaneGroup& group) noexcept {
+  // With one channel there is nobody who would have to wait behind its jobs.
+  if (channels_.size() <= 1 || group.in_flight == 0) {
     return true;
   }
-  return false;
+  const std::uint64_t oldest_ns = group.oldest_lane()->oldest_batch().cost_ns;
+  return group.in_flight_ns - oldest_ns < settings_.max_ahead_ns;
 }
 
-void Engine::fill_from(Channel& channel, const Job& first, std::uint64_t now_ns) {
-  const std::uint8_t pipeline_index = first.pipeline_index;
-  const bool alone = first.isolate || first.retried;
-  forming_.pipeline = &channel.pipeline(pipeline_index);
-  forming_.isolate = first.isolate;
-  const Job* job = &first;
+bool Engine::is_held_back(ChannelPriority priority, std::uint64_t now_ns) {
+  if (settings_.max_batch_wait_ns == 0) {
+    return false;
+  }
+  std::uint64_t jobs = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t oldest_ns = UINT64_MAX;
+  turns_[static_cast<std::size_t>(priority)].for_each([&](Channel& channel) {
+    if (const Job* const job = channel.next(now_ns)) {
+      jobs += channel.queued_count();
+      bytes += channel.queued_bytes();
+      oldest_ns = std::min(oldest_ns, job->isolate || job->retried ? 0 : job->taken_ns);
+    }
+  });
+  const bool full = jobs >= settings_.max_batch_jobs || bytes >= settings_.max_batch_bytes;
+  if (jobs == 0 || full || now_ns >= oldest_ns + settings_.max_batch_wait_ns) {
+    return false;
+  }
+  held_until_ns_ = std::min(held_until_ns_, oldest_ns + settings_.max_batch_wait_ns);
+  return true;
+}
+
+bool Engine::issue_next(ChannelPriority priority, std::uint64_t now_ns) {
+  FairTurns& turns = turns_[static_cast<std::size_t>(priority)];
+  LaneGroup& own = group_of(priority);
+  LaneGroup& group = own.lanes.empty() ? group_of(ChannelPriority::normal) : own;
+  if (turns.empty() || !may_issue_ahead(group)) {
+    return false;
+  }
+  Lane* const lane = group.free_lane();
+  if (lane == nullptr || is_held_back(priority, now_ns)) {
+    return false;
+  }
+  Channel* const first = turns.pick(now_ns);
+  if (first == nullptr) {
+    return false;
+  }
+  if (first->next(now_ns)->isolate && batches_in_flight_ != 0) {
+    // Nothing new goes out until the device is empty, or the isolated job would wait for ever.
+    isolated_next_ = true;
+    return false;
+  }
+  fill(turns, *first, *lane, now_ns);
+  turns.pass_on(*first);
+  isolated_in_flight_ = forming_.isolate;
+  forming_.issued_ns = now_ns;
+  forming_.issue_number = ++issue_count_;
+  group.in_flight_ns += forming_.cost_ns;
+  ++group.in_flight;
+  ++batches_in_flight_;
+  add_to(counters_.batches, 1);
+  add_to(counters_.batches_mapped, forming_.path == Path::mapped ? 1 : 0);
+  add_to(counters_.batches_gathered, forming_.path == Path::gather ? 1 : 0);
+  lane->issue(forming_);
+  if (const auto code = lane->lost_code()) {
+    // Now, not at the next harvest: jobs issued from here on would be marked as suspects.
+    lose(*code);
+  }
+  return true;
+}
+
+void Engine::fill(FairTurns& turns, Channel& first, const Lane& lane, std::uint64_t now_ns) {
+  forming_.clear();
+  const Job& job = *first.next(now_ns);
+  forming_.pipeline = &first.pipeline(job.pipeline_index);
+  forming_.isolate = job.isolate;
+  const bool alone = job.isolate || job.retried;
+  const std::uint32_t max_jobs = alone ? 1 : lane.max_batch_jobs(*forming_.pipeline);
+  fill_from(first, max_jobs, now_ns);
+  while (forming_.jobs.size() < max_jobs) {
+    bool others_wait = false;
+    std::int64_t rounds = std::numeric_limits<std::int64_t>::max();
+    turns.for_each([&](Channel& channel) {
+      const Job* const next = channel.next(now_ns);
+      if (next == nullptr) {
+        return;
+      }
+      if (!goes_with_batch(channel, *next, max_jobs)) {
+        others_wait = others_wait || FairTurns::has_credit(channel);
+      } else if (FairTurns::has_credit(channel)) {
+        fill_from(channel, max_jobs, now_ns);
+      } else {
+        rounds = std::min(rounds, FairTurns::rounds_missing(channel));
+      }
+    });
+    // What is left of the batch goes to those who have used their round up, unless others have not.
+    if (others_wait || rounds == std::numeric_limits<std::int64_t>::max()) {
+      break;
+    }
+    turns.begin_rounds(std::max<std::int64_t>(rounds, 1));
+  }
+  forming_.path =
+      device_.properties().works_in_place
+          ? Path::copy
+          : choose_path(settings_.path,
+                        device_.properties().kernels_reach_pinned && forming_.all_pinned,
+                        job_may_be_mapped(), forming_.input_bytes / forming_.jobs.size(),
+                        forming_.input_bytes);
+}
+
+bool Engine::job_may_be_mapped() const noexcept {
+  // The plans of a pipeline differ in sizes alone.
+  const std::vector<Plan>& plans = forming_.jobs.front().job->plan->plan.stages;
+  const auto bit = static_cast<std::uint8_t>(Path::mapped);
+  return (plans.front().paths & plans.back().paths & bit) != 0;
+}
+
+bool Engine::goes_with_batch(const Channel& channel, const Job& job,
+                             std::uint32_t max_jobs) const noexcept {
+  const bool is_small = job.input_bytes < settings_.path.copy_from_job_bytes;
+  const bool batch_is_small = forming_.largest_input_bytes < settings_.path.copy_from_job_bytes;
+  return forming_.jobs.size() < max_jobs &&
+         forming_.input_bytes + job.input_bytes <= settings_.max_batch_bytes && !job.isolate &&
+         !job.retried && &channel.pipeline(job.pipeline_index) == forming_.pipeline &&
+         channel.is_pinned() == forming_.all_pinned && is_small == batch_is_small;
+}
+
+void Engine::fill_from(Channel& channel, std::uint32_t max_jobs, std::uint64_t now_ns) {
+  const Job* next = channel.next(now_ns);
   do {
-    forming_.input_bytes += job->input_bytes;
-    forming_.jobs.push_back({&channel, channel.start(now_ns)});
-    job = channel.next(now_ns);
-  } while (job != nullptr && !alone && !job->isolate && !job->retried &&
-           job->pipeline_index == pipeline_index &&
-           forming_.jobs.size() < settings_.max_batch_jobs &&
-           forming_.input_bytes + job->input_bytes <= settings_.max_batch_bytes);
+    Job& job = channel.start(now_ns);
+    job.cost_ns = forming_.pipeline->cost().estimate_ns(job.input_bytes);
+    FairTurns::charge(channel, static_cast<std::int64_t>(job.cost_ns));
+    forming_.add(channel, job);
+    next = channel.next(now_ns);
+  } while (next != nullptr && FairTurns::has_credit(channel) &&
+           goes_with_batch(channel, *next, max_jobs));
 }
 
 std::size_t Engine::harvest(std::uint64_t now_ns) {
   std::size_t harvested = 0;
-  for (Lane& lane : lanes_) {
-    while (const auto ended = lane.harvest()) {
-      switch (ended->status.outcome) {
-        case DeviceOutcome::ok:
-          finish(*ended, now_ns);
-          break;
-        case DeviceOutcome::failed:
-          retry_or_fail(*ended, now_ns);
-          break;
-        case DeviceOutcome::lost:
-          lose(ended->status.code);
-          return harvested;
-      }
-      isolated_in_flight_ = isolated_in_flight_ && !ended->batch->isolate;
-      lane.retire();
-      --batches_in_flight_;
-      ++harvested;
+  for (LaneGroup& group : lane_groups_) {
+    if (group.in_flight == 0) {
+      continue;
     }
+    // The one that is due first: where it is over, asking the others as well would cost more than
+    // it finds.
+    std::size_t found = 0;
+    for (Lane* due = group.oldest_lane(); due != nullptr && !lost_; due = group.oldest_lane()) {
+      const std::size_t ended = harvest_lane(group, *due, now_ns);
+      found += ended;
+      if (ended == 0) {
+        break;
+      }
+    }
+    for (auto lane = group.lanes.begin(); found == 0 && !lost_ && lane != group.lanes.end();
+         ++lane) {
+      found = harvest_lane(group, *lane, now_ns);
+    }
+    harvested += found;
+  }
+  settle_costs(now_ns);
+  return harvested;
+}
+
+std::size_t Engine::harvest_lane(LaneGroup& group, Lane& lane, std::uint64_t now_ns) {
+  std::size_t harvested = 0;
+  while (const auto ended = lane.harvest()) {
+    if (ended->status.outcome == DeviceOutcome::lost) {
+      lose(ended->status.code);
+      return harvested;
+    }
+    group.in_flight_ns -= ended->batch->cost_ns;
+    --group.in_flight;
+    --batches_in_flight_;
+    isolated_in_flight_ = isolated_in_flight_ && !ended->batch->isolate;
+    if (ended->status.ok()) {
+      note_cost(*ended->batch);
+      finish(*ended, now_ns);
+    } else {
+      retry_or_fail(*ended, now_ns);
+    }
+    lane.retire();
+    ++harvested;
   }
   return harvested;
 }
 
+void Engine::note_cost(const Batch& batch) {
+  ended_costs_.push_back({batch.pipeline, batch.input_bytes / batch.jobs.size(), batch.input_bytes,
+                          batch.cost_ns, batch.issued_ns});
+  const Channel* last = nullptr;
+  for (const auto& [channel, job] : batch.jobs) {
+    if (channel != last) {
+      ended_shares_.push_back({channel, 0});
+      last = channel;
+    }
+    ended_shares_.back().cost_ns += job->cost_ns;
+  }
+}
+
+void Engine::settle_costs(std::uint64_t now_ns) {
+  if (ended_costs_.empty()) {
+    return;
+  }
+  std::uint64_t first_issued_ns = now_ns;
+  double expected_ns = 0;
+  for (const EndedCost& ended : ended_costs_) {
+    first_issued_ns = std::min(first_issued_ns, ended.issued_ns);
+    expected_ns += static_cast<double>(ended.cost_ns);
+  }
+  // Busy since it was given something, or since it ended what came before. Which of several batches
+  // took how much of that is not seen: each has its expected share.
+  const auto busy_ns = static_cast<double>(now_ns - std::max(first_issued_ns, last_end_ns_));
+  const double factor = std::min(busy_ns / expected_ns, kMaxCostFactor);
+  for (const EndedCost& ended : ended_costs_) {
+    ended.pipeline->cost().learn(ended.job_bytes, ended.input_bytes,
+                                 static_cast<double>(ended.cost_ns) * busy_ns / expected_ns);
+  }
+  for (const EndedShare& share : ended_shares_) {
+    FairTurns::charge(*share.channel,
+                      static_cast<std::int64_t>((factor - 1) * static_cast<double>(share.cost_ns)));
+  }
+  last_end_ns_ = now_ns;
+  ended_costs_.clear();
+  ended_shares_.clear();
+}
+
 void Engine::finish(const Lane::Ended& ended, std::uint64_t now_ns) {
+  const std::vector<BatchJob>& jobs = ended.batch->jobs;
+  if (ended.table->all_ok()) {
+    for (const auto& [channel, job] : jobs) {
+      // Sizes follow from the input's: pipelines that find them out are refused at attach.
+      channel->finish(*job, {.output_bytes = job->plan->plan.max_output_bytes}, now_ns);
+    }
+    return;
+  }
   const std::size_t stage_count = ended.batch->pipeline->stages().size();
-  for (std::uint32_t i = 0; i < ended.batch->jobs.size(); ++i) {
-    const BatchJob& entry = ended.batch->jobs[i];
-    entry.channel->finish(entry.job, end_of(ended, stage_count, i), now_ns);
+  for (std::uint32_t i = 0; i < jobs.size(); ++i) {
+    jobs[i].channel->finish(*jobs[i].job, end_of(ended, stage_count, i), now_ns);
   }
 }
 
 void Engine::retry_or_fail(const Lane::Ended& ended, std::uint64_t now_ns) {
   // In reverse, so that the jobs stand in front of the queue in their old order.
   for (auto entry = ended.batch->jobs.rbegin(); entry != ended.batch->jobs.rend(); ++entry) {
-    if (entry->job.retried) {
-      entry->channel->finish(entry->job,
+    if (entry->job->retried) {
+      entry->channel->finish(*entry->job,
                              {.status = JobStatus::kernel_failed,
                               .detail_code = static_cast<std::uint32_t>(ended.status.code)},
                              now_ns);
     } else {
-      entry->job.retried = true;
-      entry->channel->requeue(entry->job);
+      FairTurns::charge(*entry->channel, -static_cast<std::int64_t>(entry->job->cost_ns));
+      entry->job->retried = true;
+      entry->channel->requeue(*entry->job);
       add_to(counters_.jobs_retried, 1);
     }
   }
@@ -319,6 +540,7 @@ void Engine::sweep() {
       if (!member.leaving || member.channel->issued_count() != 0) {
         return false;
       }
+      turns_of(*member.channel).leave(*member.channel);
       listener_.on_removed(member.channel->id());
       --leaving_count_;
       return true;

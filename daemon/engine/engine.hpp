@@ -2,8 +2,11 @@
 
 #include "daemon/engine/channel.hpp"
 #include "daemon/engine/engine_load.hpp"
+#include "daemon/engine/fair_turns.hpp"
 #include "daemon/engine/lane.hpp"
+#include "daemon/engine/path_choice.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -19,6 +22,12 @@ struct EngineSettings {
   LaneKind lane_kind = LaneKind::single;
   std::uint32_t max_batch_jobs = 256;
   std::uint64_t max_batch_bytes = 4U << 20U;
+  /// How long a job may be held back so that others join its batch. 0: never while a lane is free.
+  std::uint64_t max_batch_wait_ns = 0;
+  PathSettings path = {};
+  /// While several channels are served: how much device time may be issued beyond the oldest batch
+  /// under way.
+  std::uint64_t max_ahead_ns = UINT64_MAX;
 };
 
 /// What the engine tells the control thread. Called on the engine's thread; must not block.
@@ -45,6 +54,9 @@ struct EngineCounters {
   std::atomic<std::uint64_t> input_bytes{0};
   std::atomic<std::uint64_t> output_bytes{0};
   std::atomic<std::uint64_t> batches{0};
+  /// Those of `batches` whose bytes kernels moved, in the slots or gathered.
+  std::atomic<std::uint64_t> batches_mapped{0};
+  std::atomic<std::uint64_t> batches_gathered{0};
   std::atomic<std::uint64_t> jobs_retried{0};
   std::atomic<std::uint64_t> producer_wakes{0};
 };
@@ -88,12 +100,17 @@ class Engine {
   void stay_awake();
 
   [[nodiscard]] bool has_work_in_flight() const noexcept { return batches_in_flight_ != 0; }
+  /// Until when jobs are held back for others to join their batch, CLOCK_MONOTONIC; UINT64_MAX if
+  /// none are.
+  [[nodiscard]] std::uint64_t held_until_ns() const noexcept { return held_until_ns_; }
   /// Calls `visit(EventId)` with the event at the end of the oldest batch of every busy lane.
   template <class Visitor>
   void for_each_awaited_event(Visitor visit) const {
-    for (const Lane& lane : lanes_) {
-      if (lane.in_flight_count() > 0) {
-        visit(lane.oldest_event());
+    for (const LaneGroup& group : lane_groups_) {
+      for (const Lane& lane : group.lanes) {
+        if (lane.in_flight_count() > 0) {
+          visit(lane.oldest_event());
+        }
       }
     }
   }
@@ -113,33 +130,90 @@ class Engine {
     [[nodiscard]] bool is_served() const noexcept { return !leaving && !reported; }
   };
 
+  /// The lanes of one priority.
+  struct LaneGroup {
+    std::vector<Lane> lanes;
+    std::uint32_t in_flight = 0;
+    /// What all batches in flight are expected to take.
+    std::uint64_t in_flight_ns = 0;
+
+    [[nodiscard]] Lane* oldest_lane() noexcept;
+    [[nodiscard]] Lane* free_lane() noexcept;
+  };
+
+  /// What is left to share out of a batch that has ended: what it was, and whose.
+  struct EndedCost {
+    ServedPipeline* pipeline;
+    std::uint64_t job_bytes;
+    std::uint64_t input_bytes;
+    std::uint64_t cost_ns;
+    std::uint64_t issued_ns;
+  };
+  struct EndedShare {
+    Channel* channel;
+    std::uint64_t cost_ns;
+  };
+
+  [[nodiscard]] LaneGroup& group_of(ChannelPriority priority) noexcept {
+    return lane_groups_[static_cast<std::size_t>(priority)];
+  }
+  [[nodiscard]] FairTurns& turns_of(const Channel& channel) noexcept {
+    return turns_[static_cast<std::size_t>(channel.priority())];
+  }
+  /// @throws std::runtime_error if the device cannot give them
+  void make_lanes(ChannelPriority priority);
   std::size_t take(std::uint64_t now_ns);
   std::size_t issue(std::uint64_t now_ns);
+  /// Puts the next batch of a priority on one of its lanes.
+  /// @return whether there was one that may go out now
+  bool issue_next(ChannelPriority priority, std::uint64_t now_ns);
+  [[nodiscard]] bool may_issue_ahead(LaneGroup& group) noexcept;
+  [[nodiscard]] bool is_held_back(ChannelPriority priority, std::uint64_t now_ns);
+  /// Fills `forming_` with the channel's next jobs and those of others that go with them.
+  void fill(FairTurns& turns, Channel& first, const Lane& lane, std::uint64_t now_ns);
+  void fill_from(Channel& channel, std::uint32_t max_jobs, std::uint64_t now_ns);
+  [[nodiscard]] bool goes_with_batch(const Channel& channel, const Job& job,
+                                     std::uint32_t max_jobs) const noexcept;
+  [[nodiscard]] bool job_may_be_mapped() const noexcept;
   std::size_t harvest(std::uint64_t now_ns);
-  /// Fills `forming_` from the next channel that has something to run.
-  [[nodiscard]] bool form(std::uint64_t now_ns);
-  void fill_from(Channel& channel, const Job& first, std::uint64_t now_ns);
-  [[nodiscard]] Lane* free_lane() noexcept;
+  std::size_t harvest_lane(LaneGroup& group, Lane& lane, std::uint64_t now_ns);
   void finish(const Lane::Ended& ended, std::uint64_t now_ns);
   void retry_or_fail(const Lane::Ended& ended, std::uint64_t now_ns);
+  void note_cost(const Batch& batch);
+  /// Charges channels with what the batches that have ended took, instead of what was expected.
+  void settle_costs(std::uint64_t now_ns);
   void publish();
   /// Lets go of the channels that have left, and reports the end of a drain.
   void sweep();
   void lose(int code);
   void publish_load(std::uint64_t now_ns, bool issued) noexcept;
 
+  Device& device_;
   EngineSettings settings_;
   EngineListener& listener_;
   EngineLoad* load_;
-  std::vector<Lane> lanes_;
+  LaneSettings lane_settings_;
+  std::uint32_t lane_count_;
+  /// By priority; those but the normal one have lanes once a channel wants them.
+  std::array<LaneGroup, kChannelPriorityCount> lane_groups_;
+  PipelineTable pipelines_;
   /// The polled ones, and the parked ones.
   std::vector<Member> channels_;
   std::vector<Member> parked_;
-  std::size_t next_channel_ = 0;
-  std::size_t next_lane_ = 0;
+  /// By priority.
+  std::array<FairTurns, kChannelPriorityCount> turns_;
   std::uint32_t batches_in_flight_ = 0;
   std::uint32_t leaving_count_ = 0;
+  /// When the device was last seen to end something.
+  std::uint64_t last_end_ns_ = 0;
+  std::uint64_t held_until_ns_ = UINT64_MAX;
+  std::uint64_t issue_count_ = 0;
+  /// Of the harvest under way.
+  std::vector<EndedCost> ended_costs_;
+  std::vector<EndedShare> ended_shares_;
   bool isolated_in_flight_ = false;
+  /// The job whose turn it is wants the device for itself and waits for it to be empty.
+  bool isolated_next_ = false;
   bool draining_ = false;
   bool drained_reported_ = false;
   bool lost_ = false;

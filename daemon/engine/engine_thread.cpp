@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <system_error>
 
 namespace overlap {
@@ -28,6 +29,24 @@ void watch(int epoll, int fd) noexcept {
   event.events = EPOLLIN | EPOLLET;
   event.data.fd = fd;
   ::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+/// @param limit_ns UINT64_MAX for none
+void wait_for_events(int epoll, std::uint64_t limit_ns) noexcept {
+  epoll_event events[16];
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
+  const timespec limit{static_cast<time_t>(limit_ns / 1'000'000'000),
+                       static_cast<long>(limit_ns % 1'000'000'000)};
+  const int count =
+      ::epoll_pwait2(epoll, events, 16, limit_ns == UINT64_MAX ? nullptr : &limit, nullptr);
+  if (count >= 0 || errno != ENOSYS) {
+    return;
+  }
+#endif
+  // Before Linux 5.11: whole milliseconds, rounded up.
+  const int limit_ms =
+      limit_ns == UINT64_MAX ? -1 : static_cast<int>((limit_ns + 999'999) / 1'000'000);
+  ::epoll_wait(epoll, events, 16, limit_ms);
 }
 
 void unwatch(int epoll, int fd) noexcept { ::epoll_ctl(epoll, EPOLL_CTL_DEL, fd, nullptr); }
@@ -127,12 +146,17 @@ void EngineThread::loop(Device& device) {
       engine_->park(now_ns > park_after_ns ? now_ns - park_after_ns : 0);
       next_park_ns_ = now_ns + park_after_ns / 2;
     }
-    if (now_ns - idle_since_ns < static_cast<std::uint64_t>(idle_.spin.count())) {
+    if (goes_on_polling(now_ns - idle_since_ns)) {
       relax();
       continue;
     }
     sleep(device, now_ns);
   }
+}
+
+bool EngineThread::goes_on_polling(std::uint64_t idle_ns) const noexcept {
+  return idle_.spin ? idle_ns < static_cast<std::uint64_t>(idle_.spin->count())
+                    : engine_->has_polled_channels() || engine_->has_work_in_flight();
 }
 
 void EngineThread::sleep(Device& device, std::uint64_t now_ns) {
@@ -152,12 +176,13 @@ void EngineThread::sleep(Device& device, std::uint64_t now_ns) {
     if (engine_->has_polled_channels()) {
       limit_ns = std::min(limit_ns, next_park_ns_ > now_ns ? next_park_ns_ - now_ns : 0);
     }
+    const std::uint64_t held_until_ns = engine_->held_until_ns();
+    if (held_until_ns != UINT64_MAX) {
+      limit_ns = std::min(limit_ns, held_until_ns > now_ns ? held_until_ns - now_ns : 0);
+    }
     if (!ready) {
-      const int timeout_ms =
-          limit_ns == UINT64_MAX ? -1 : static_cast<int>((limit_ns + 999'999) / 1'000'000);
-      epoll_event events[16];
       // Edge-triggered and never read: whatever rang, polling finds out what there is to do.
-      ::epoll_wait(epoll_.get(), events, 16, timeout_ms);
+      wait_for_events(epoll_.get(), limit_ns);
       sleep_count_.fetch_add(1, std::memory_order_relaxed);
     }
     engine_->stay_awake();

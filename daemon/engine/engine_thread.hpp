@@ -9,6 +9,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <variant>
 #include <vector>
@@ -16,8 +17,9 @@
 namespace overlap {
 
 struct IdleSettings {
-  /// How long the engine goes on polling when there is nothing to do.
-  std::chrono::nanoseconds spin{50'000};
+  /// How long the engine goes on polling when there is nothing to do; empty: for as long as channels
+  /// are polled or work is in flight.
+  std::optional<std::chrono::nanoseconds> spin{50'000};
   /// How long a channel is polled after its last submission.
   std::chrono::nanoseconds park_after{100'000'000};
 };
@@ -74,6 +76,8 @@ class EngineThread {
   void loop(Device& device);
   void post(Mail mail);
   void read_mail(std::uint64_t now_ns);
+  /// Whether to look for work again at once after so long without any.
+  [[nodiscard]] bool goes_on_polling(std::uint64_t idle_ns) const noexcept;
   void sleep(Device& device, std::uint64_t now_ns);
 
   IdleSettings idle_;

@@ -1,6 +1,7 @@
 #include "daemon/engine/lane.hpp"
 
 #include "daemon/engine/copy_plan.hpp"
+#include "kernels/copy.hpp"
 
 #include <algorithm>
 
@@ -22,17 +23,31 @@ constexpr std::uint64_t footprint(std::uint64_t bytes) noexcept {
   return round_up(bytes, kAlignmentBytes);
 }
 
+/// Moves jobs' bytes between slots and buffers on the `gather` path.
+const Kernel& mover() noexcept {
+  static const CopyKernel kKernel;
+  return kKernel;
+}
+
+/// Room for a full batch of two stages, gathered and scattered; longer pipelines get fewer jobs.
+constexpr std::uint32_t cells_for(std::uint32_t max_batch_jobs) noexcept {
+  constexpr std::uint32_t kRowsOfAFullBatch = 4;
+  return std::max(kRowsOfAFullBatch * max_batch_jobs,
+                  static_cast<std::uint32_t>(BatchTable::kMaxRows));
+}
+
 }  // namespace
 
 Lane::Lane(Device& device, const LaneSettings& settings)
     : device_(device),
       settings_(settings),
-      in_(device.create_stream()),
-      compute_(settings.kind == LaneKind::three ? device.create_stream() : in_),
-      out_(settings.kind == LaneKind::three ? device.create_stream() : in_),
+      max_cells_(cells_for(settings.max_batch_jobs)),
+      in_(device.create_stream(settings.priority)),
+      compute_(settings.kind == LaneKind::three ? device.create_stream(settings.priority) : in_),
+      out_(settings.kind == LaneKind::three ? device.create_stream(settings.priority) : in_),
       buffers_(settings.depth) {
   for (Buffer& buffer : buffers_) {
-    buffer.table = BatchTable(device, settings.max_batch_jobs);
+    buffer.table = BatchTable(device, max_cells_);
     buffer.over = device.create_event();
     if (settings.kind == LaneKind::three) {
       buffer.copied_in = device.create_event();
@@ -40,6 +55,11 @@ Lane::Lane(Device& device, const LaneSettings& settings)
     }
     buffer.batch.jobs.reserve(settings.max_batch_jobs);
   }
+}
+
+std::uint32_t Lane::max_batch_jobs(const ServedPipeline& pipeline) const noexcept {
+  const auto rows = static_cast<std::uint32_t>(pipeline.stages().size()) + 2;
+  return std::min(settings_.max_batch_jobs, max_cells_ / rows);
 }
 
 void Lane::issue(Batch& batch) {
@@ -54,7 +74,7 @@ void Lane::issue(Batch& batch) {
     ending = join(buffer);
   }
   if (ending.ok()) {
-    ending = device_.record(buffer.over, out_);
+    ending = device_.record_end(buffer.over, out_);
   }
   if (!ending.ok()) {
     // Without its event nobody can tell when the buffer is free: as bad as a lost device.
@@ -76,21 +96,26 @@ DeviceStatus Lane::join(Buffer& buffer) {
   return status.ok() ? device_.wait(out_, buffer.computed) : status;
 }
 
+bool Lane::works_in_slots(const Batch& batch) const noexcept {
+  return device_.properties().works_in_place || batch.path == Path::mapped;
+}
+
 DeviceStatus Lane::enqueue(Buffer& buffer) {
   DeviceStatus status = place(buffer);
   if (!status.ok()) {
     return status;
   }
+  const bool copies = buffer.batch.path == Path::copy && !works_in_slots(buffer.batch);
+  if (!copies) {
+    return enqueue_kernels(buffer);
+  }
   const bool joined = settings_.kind == LaneKind::three;
-  const bool copies = !device_.properties().works_in_place;
-  if (copies) {
-    status = enqueue_copies_in(buffer);
-    if (status.ok() && joined) {
-      status = device_.record(buffer.copied_in, in_);
-    }
-    if (status.ok() && joined) {
-      status = device_.wait(compute_, buffer.copied_in);
-    }
+  status = enqueue_copies_in(buffer);
+  if (status.ok() && joined) {
+    status = device_.record(buffer.copied_in, in_);
+  }
+  if (status.ok() && joined) {
+    status = device_.wait(compute_, buffer.copied_in);
   }
   if (status.ok()) {
     status = enqueue_kernels(buffer);
@@ -101,10 +126,7 @@ DeviceStatus Lane::enqueue(Buffer& buffer) {
   if (status.ok() && joined) {
     status = device_.wait(out_, buffer.computed);
   }
-  if (status.ok() && copies) {
-    status = enqueue_copies_out(buffer);
-  }
-  return status;
+  return status.ok() ? enqueue_copies_out(buffer) : status;
 }
 
 DeviceStatus Lane::grow(DeviceMemory& memory, std::uint64_t needed_bytes) {
@@ -122,22 +144,22 @@ DeviceStatus Lane::grow(DeviceMemory& memory, std::uint64_t needed_bytes) {
 DeviceStatus Lane::reserve(Buffer& buffer) {
   const Batch& batch = buffer.batch;
   const std::size_t stage_count = batch.pipeline->stages().size();
-  const bool in_place = device_.properties().works_in_place;
-  // Stage k reads area k % 2 and writes the other; in place, the ends are the slots themselves.
+  const bool in_slots = works_in_slots(batch);
+  // Stage k reads area k % 2 and writes the other; the ends may be the slots themselves.
   std::uint64_t needed[2] = {0, 0};
   std::uint64_t workspace = 0;
   for (std::size_t stage = 0; stage <= stage_count; ++stage) {
     std::uint64_t bytes = 0;
     std::uint64_t largest_workspace = 0;
     for (const BatchJob& entry : batch.jobs) {
-      const std::vector<Plan>& plans = entry.job.plan->plan.stages;
-      bytes += footprint(stage == 0 ? entry.job.input_bytes : plans[stage - 1].max_output_bytes);
+      const std::vector<Plan>& plans = entry.job->plan->plan.stages;
+      bytes += footprint(stage == 0 ? entry.job->input_bytes : plans[stage - 1].max_output_bytes);
       if (stage < stage_count) {
         largest_workspace = std::max(largest_workspace, footprint(plans[stage].workspace_bytes));
       }
     }
     workspace = std::max(workspace, largest_workspace * batch.jobs.size());
-    if (!in_place || (stage != 0 && stage != stage_count)) {
+    if (!in_slots || (stage != 0 && stage != stage_count)) {
       needed[stage % 2] = std::max(needed[stage % 2], bytes);
     }
   }
@@ -154,87 +176,118 @@ DeviceStatus Lane::place(Buffer& buffer) {
     return status;
   }
   const Batch& batch = buffer.batch;
-  const std::vector<Stage>& stages = batch.pipeline->stages();
-  const auto job_count = static_cast<std::uint32_t>(batch.jobs.size());
-  const bool in_place = device_.properties().works_in_place;
-  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-    buffer.table.begin_stage(stage, stages[stage].params, job_count);
-    std::byte* source = buffer.areas[stage % 2].data();
-    std::byte* target = buffer.areas[(stage + 1) % 2].data();
-    const bool from_slot = in_place && stage == 0;
-    const bool to_slot = in_place && stage + 1 == stages.size();
-    for (std::uint32_t i = 0; i < job_count; ++i) {
-      const BatchJob& entry = batch.jobs[i];
-      const std::vector<Plan>& plans = entry.job.plan->plan.stages;
-      const std::uint64_t in_bytes =
-          stage == 0 ? entry.job.input_bytes : plans[stage - 1].max_output_bytes;
-      const std::uint64_t out_bytes = plans[stage].max_output_bytes;
-      overlap_batch_item& item = buffer.table.item(stage, i);
-      buffer.table.link_item(stage, i, out_bytes);
-      item.input_bytes = in_bytes;
-      item.output_capacity_bytes = out_bytes;
-      if (from_slot) {
-        item.input = entry.channel->view().input(entry.job.slot).data();
-      } else {
-        item.input = source;
-        source += footprint(in_bytes);
-      }
-      if (to_slot) {
-        item.output = entry.channel->view().output(entry.job.slot).data();
-      } else {
-        item.output = target;
-        target += footprint(out_bytes);
-      }
-    }
+  const std::size_t stage_count = batch.pipeline->stages().size();
+  const bool gathered = batch.path == Path::gather && !works_in_slots(batch);
+  buffer.first_row = gathered ? 1 : 0;
+  buffer.table.begin(gathered ? stage_count + 2 : stage_count,
+                     static_cast<std::uint32_t>(batch.jobs.size()));
+  if (gathered) {
+    place_gather(buffer);
+  }
+  for (std::size_t stage = 0; stage < stage_count; ++stage) {
+    place_stage(buffer, stage);
+  }
+  if (gathered) {
+    place_scatter(buffer);
   }
   return {};
+}
+
+void Lane::place_gather(Buffer& buffer) {
+  std::byte* target = buffer.areas[0].data();
+  for (std::uint32_t i = 0; i < buffer.batch.jobs.size(); ++i) {
+    const auto [channel, job] = buffer.batch.jobs[i];
+    buffer.table.set_item(0, i, channel->view().input(job->slot).data(), job->input_bytes, target,
+                          job->input_bytes);
+    target += footprint(job->input_bytes);
+  }
+}
+
+void Lane::place_stage(Buffer& buffer, std::size_t stage) {
+  const Batch& batch = buffer.batch;
+  const std::vector<Stage>& stages = batch.pipeline->stages();
+  const std::size_t row = buffer.first_row + stage;
+  const bool in_slots = works_in_slots(batch);
+  const bool from_slot = in_slots && stage == 0;
+  const bool to_slot = in_slots && stage + 1 == stages.size();
+  buffer.table.set_params(row, stages[stage].params);
+  std::byte* source = buffer.areas[stage % 2].data();
+  std::byte* target = buffer.areas[(stage + 1) % 2].data();
+  for (std::uint32_t i = 0; i < batch.jobs.size(); ++i) {
+    const auto [channel, job] = batch.jobs[i];
+    const std::vector<Plan>& plans = job->plan->plan.stages;
+    const std::uint64_t in_bytes =
+        stage == 0 ? job->input_bytes : plans[stage - 1].max_output_bytes;
+    const std::uint64_t out_bytes = plans[stage].max_output_bytes;
+    std::byte* const input = from_slot ? channel->view().input(job->slot).data() : source;
+    std::byte* const output = to_slot ? channel->view().output(job->slot).data() : target;
+    buffer.table.set_item(row, i, input, in_bytes, output, out_bytes);
+    source += footprint(in_bytes);
+    target += footprint(out_bytes);
+  }
+}
+
+void Lane::place_scatter(Buffer& buffer) {
+  const std::size_t row = buffer.first_row + buffer.batch.pipeline->stages().size();
+  for (std::uint32_t i = 0; i < buffer.batch.jobs.size(); ++i) {
+    const auto [channel, job] = buffer.batch.jobs[i];
+    const overlap_batch_item& made = buffer.table.item(row - 1, i);
+    buffer.table.set_item(row, i, made.output, made.output_capacity_bytes,
+                          channel->view().output(job->slot).data(), made.output_capacity_bytes);
+  }
 }
 
 DeviceStatus Lane::enqueue_copies_in(Buffer& buffer) {
   ranges_.clear();
   std::byte* target = buffer.areas[0].data();
-  for (const BatchJob& entry : buffer.batch.jobs) {
-    const ChannelView& view = entry.channel->view();
-    append_copy(
-        ranges_, CopyDirection::in, entry.channel->pinning().inputs,
-        {reinterpret_cast<std::byte*>(&view.header()),
-         view.geometry().input_offset_bytes(entry.job.slot), target, entry.job.input_bytes});
-    target += footprint(entry.job.input_bytes);
+  for (const auto& [channel, job] : buffer.batch.jobs) {
+    const ChannelView& view = channel->view();
+    append_copy(ranges_, CopyDirection::in, channel->pinning().inputs,
+                {reinterpret_cast<std::byte*>(&view.header()),
+                 view.geometry().input_offset_bytes(job->slot), target, job->input_bytes});
+    target += footprint(job->input_bytes);
   }
   return device_.copy_in(in_, ranges_);
 }
 
+DeviceStatus Lane::launch(Buffer& buffer, std::size_t row, const Kernel& kernel,
+                          std::size_t param_count) {
+  const auto job_count = static_cast<std::uint32_t>(buffer.batch.jobs.size());
+  std::uint64_t largest = 0;
+  for (std::uint32_t i = 0; i < job_count; ++i) {
+    largest = std::max(largest, buffer.table.item(row, i).input_bytes);
+  }
+  overlap_batch batch = buffer.table.batch(row, param_count, largest);
+  batch.workspace = buffer.workspace.data();
+  batch.workspace_bytes = buffer.workspace.bytes();
+  // Without copies everything is on the stream at whose end the batch is over.
+  const bool copies = buffer.batch.path == Path::copy && !works_in_slots(buffer.batch);
+  return device_.launch(copies ? compute_ : out_, kernel, batch);
+}
+
 DeviceStatus Lane::enqueue_kernels(Buffer& buffer) {
   const std::vector<Stage>& stages = buffer.batch.pipeline->stages();
-  const auto job_count = static_cast<std::uint32_t>(buffer.batch.jobs.size());
-  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-    std::uint64_t largest = 0;
-    for (std::uint32_t i = 0; i < job_count; ++i) {
-      largest = std::max(largest, buffer.table.item(stage, i).input_bytes);
-    }
-    overlap_batch batch =
-        buffer.table.batch(stage, stages[stage].params.size(), job_count, largest);
-    batch.workspace = buffer.workspace.data();
-    batch.workspace_bytes = buffer.workspace.bytes();
-    const DeviceStatus status = device_.launch(compute_, *stages[stage].kernel, batch);
-    if (!status.ok()) {
-      return status;
-    }
+  const bool gathered = buffer.first_row != 0;
+  DeviceStatus status = gathered ? launch(buffer, 0, mover(), 0) : DeviceStatus{};
+  for (std::size_t stage = 0; stage < stages.size() && status.ok(); ++stage) {
+    status = launch(buffer, buffer.first_row + stage, *stages[stage].kernel,
+                    stages[stage].params.size());
   }
-  return {};
+  return status.ok() && gathered ? launch(buffer, buffer.first_row + stages.size(), mover(), 0)
+                                 : status;
 }
 
 DeviceStatus Lane::enqueue_copies_out(Buffer& buffer) {
   ranges_.clear();
-  const std::size_t last = buffer.batch.pipeline->stages().size() - 1;
+  const std::size_t last = buffer.first_row + buffer.batch.pipeline->stages().size() - 1;
   const auto job_count = static_cast<std::uint32_t>(buffer.batch.jobs.size());
   for (std::uint32_t i = 0; i < job_count; ++i) {
-    const BatchJob& entry = buffer.batch.jobs[i];
-    const ChannelView& view = entry.channel->view();
+    const auto [channel, job] = buffer.batch.jobs[i];
+    const ChannelView& view = channel->view();
     const overlap_batch_item& item = buffer.table.item(last, i);
-    append_copy(ranges_, CopyDirection::out, entry.channel->pinning().outputs,
+    append_copy(ranges_, CopyDirection::out, channel->pinning().outputs,
                 {reinterpret_cast<std::byte*>(&view.header()),
-                 view.geometry().output_offset_bytes(entry.job.slot),
+                 view.geometry().output_offset_bytes(job->slot),
                  static_cast<std::byte*>(item.output), item.output_capacity_bytes});
   }
   return device_.copy_out(out_, ranges_);
@@ -246,7 +299,7 @@ std::optional<Lane::Ended> Lane::harvest() {
   }
   Buffer& buffer = buffers_[oldest_];
   if (buffer.status.outcome == DeviceOutcome::lost) {
-    return Ended{buffer.status, &buffer.batch, &buffer.table};
+    return Ended{buffer.status, &buffer.batch, &buffer.table, buffer.first_row};
   }
   const EventQuery query = device_.query(buffer.over);
   switch (query.state) {
@@ -261,7 +314,7 @@ std::optional<Lane::Ended> Lane::harvest() {
       buffer.status = {DeviceOutcome::lost, query.code};
       break;
   }
-  return Ended{buffer.status, &buffer.batch, &buffer.table};
+  return Ended{buffer.status, &buffer.batch, &buffer.table, buffer.first_row};
 }
 
 void Lane::retire() {

@@ -16,6 +16,7 @@ enum class LaneKind : std::uint8_t { single, three };
 
 struct LaneSettings {
   LaneKind kind = LaneKind::single;
+  StreamPriority priority = StreamPriority::normal;
   /// Buffers: batches that may be on the lane at once.
   std::uint32_t depth = 2;
   std::uint32_t max_batch_jobs = 256;
@@ -32,11 +33,13 @@ class Lane {
 
   [[nodiscard]] bool has_free_buffer() const noexcept { return in_flight_ < buffers_.size(); }
   [[nodiscard]] std::uint32_t in_flight_count() const noexcept { return in_flight_; }
+  /// How many jobs of a pipeline a batch on this lane can have: fewer where it has many stages.
+  [[nodiscard]] std::uint32_t max_batch_jobs(const ServedPipeline& pipeline) const noexcept;
 
-  /// Puts a batch on the device: in → kernels → out → event. Takes the jobs over and leaves `batch`
-  /// empty. A failure shows when the batch is harvested: until then the device may still use the
-  /// buffer and the slots.
-  /// @pre has_free_buffer()
+  /// Puts a batch on the device by its path: in → kernels → out → event. Takes the jobs over and
+  /// leaves `batch` empty. A failure shows when the batch is harvested: until then the device may
+  /// still use the buffer and the slots.
+  /// @pre has_free_buffer(); at most `max_batch_jobs` jobs
   void issue(Batch& batch);
 
   /// The device's error number once an issue has found the device lost.
@@ -47,6 +50,8 @@ class Lane {
     DeviceStatus status;
     Batch* batch;
     const BatchTable* table;
+    /// The row of the table in which the pipeline's first stage ran.
+    std::size_t first_row;
   };
 
   /// The oldest batch if it is over; it stays valid until `retire`.
@@ -57,10 +62,13 @@ class Lane {
   /// The event at the end of the oldest batch.
   /// @pre in_flight_count() > 0
   [[nodiscard]] EventId oldest_event() const noexcept { return buffers_[oldest_].over; }
+  /// @pre in_flight_count() > 0
+  [[nodiscard]] const Batch& oldest_batch() const noexcept { return buffers_[oldest_].batch; }
 
  private:
   struct Buffer {
     BatchTable table;
+    std::size_t first_row = 0;
     DeviceMemory areas[2];
     DeviceMemory workspace;
     EventId copied_in{};
@@ -73,15 +81,23 @@ class Lane {
   [[nodiscard]] DeviceStatus enqueue(Buffer& buffer);
   /// Makes the out stream wait for whatever is on the other two.
   [[nodiscard]] DeviceStatus join(Buffer& buffer);
+  /// Whether the first stage reads the slots and the last one writes them.
+  [[nodiscard]] bool works_in_slots(const Batch& batch) const noexcept;
   [[nodiscard]] DeviceStatus place(Buffer& buffer);
+  void place_stage(Buffer& buffer, std::size_t stage);
+  void place_gather(Buffer& buffer);
+  void place_scatter(Buffer& buffer);
   [[nodiscard]] DeviceStatus reserve(Buffer& buffer);
   [[nodiscard]] DeviceStatus grow(DeviceMemory& memory, std::uint64_t needed_bytes);
+  [[nodiscard]] DeviceStatus launch(Buffer& buffer, std::size_t row, const Kernel& kernel,
+                                    std::size_t param_count);
   [[nodiscard]] DeviceStatus enqueue_copies_in(Buffer& buffer);
   [[nodiscard]] DeviceStatus enqueue_kernels(Buffer& buffer);
   [[nodiscard]] DeviceStatus enqueue_copies_out(Buffer& buffer);
 
   Device& device_;
   LaneSettings settings_;
+  std::uint32_t max_cells_;
   StreamId in_{};
   StreamId compute_{};
   StreamId out_{};

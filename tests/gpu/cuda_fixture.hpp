@@ -146,7 +146,7 @@ class TestLane {
  public:
   TestLane(Device& device, std::size_t bytes)
       : device_(device),
-        stream_(device.create_stream()),
+        stream_(device.create_stream(StreamPriority::normal)),
         over_(device.create_event()),
         host_input_(device, bytes),
         host_output_(device, bytes),

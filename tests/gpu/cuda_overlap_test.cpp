@@ -111,7 +111,7 @@ TEST_F(CudaOverlap, AllocatingReleasingAndPinningWaitForNoKernel) {
   EXPECT_NE(memory, nullptr);
   device().release(memory);
   pinned_meanwhile.emplace(device(), kLargeBytes);
-  (void)device().create_stream();
+  (void)device().create_stream(StreamPriority::normal);
   (void)device().create_event();
   EXPECT_EQ(device().query(busy.over()).state, EventState::pending);
 

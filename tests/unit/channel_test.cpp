@@ -24,7 +24,7 @@ class ChannelTest : public ::testing::Test {
   void serve(std::uint64_t now_ns = 0) {
     sut->take(kCapacity, now_ns);
     while (sut->next(now_ns) != nullptr) {
-      const Job job = sut->start(now_ns);
+      Job& job = sut->start(now_ns);
       sut->finish(job, {.output_bytes = job.input_bytes}, now_ns);
     }
     sut->publish();
@@ -81,7 +81,7 @@ TEST_F(ChannelTest, AJobGoesItsWayAndEveryStepHasItsTime) {
   const Job* const next = sut->next(20);
   ASSERT_NE(next, nullptr);
   EXPECT_EQ(next->plan->plan.max_output_bytes, 100U);
-  const Job job = sut->start(20);
+  Job& job = sut->start(20);
   EXPECT_EQ(sut->queued_count(), 0U);
   EXPECT_EQ(sut->issued_count(), 1U);
   sut->finish(job, {.output_bytes = 100}, 30);
@@ -299,7 +299,7 @@ TEST_F(ChannelTest, ASlotThatIsUnderWayIsAViolation) {
     channel->take(kCapacity, 0);
     if (steps >= 1) {
       ASSERT_NE(channel->next(0), nullptr);
-      const Job job = channel->start(0);
+      Job& job = channel->start(0);
       if (steps >= 2) {
         channel->finish(job, {}, 0);
       }
@@ -422,7 +422,7 @@ TEST_F(ChannelTest, ACancelEndsAJobThatIsStillQueued) {
   sut->take(kCapacity, 0);
   std::vector<std::uint32_t> issued;
   while (sut->next(0) != nullptr) {
-    const Job job = sut->start(0);
+    Job& job = sut->start(0);
     issued.push_back(job.slot);
     sut->finish(job, {}, 0);
   }
@@ -461,7 +461,7 @@ TEST_F(ChannelTest, ACancelOfAnIssuedJobComesTooLate) {
   producer.submit(job_on(0));
   sut->take(kCapacity, 0);
   ASSERT_NE(sut->next(0), nullptr);
-  const Job job = sut->start(0);
+  Job& job = sut->start(0);
   producer.cancel(1000, 0);
   sut->take(kCapacity, 0);
   sut->finish(job, {.output_bytes = 64}, 0);
@@ -490,13 +490,13 @@ TEST_F(ChannelTest, ASlotIsMarkedExactlyWhileItsJobIsIssued) {
   sut->take(kCapacity, 0);
   ASSERT_NE(sut->next(0), nullptr);
   EXPECT_FALSE(producer.is_marked_issued(2));
-  Job job = sut->start(0);
+  Job& job = sut->start(0);
   EXPECT_TRUE(producer.is_marked_issued(2));
   EXPECT_FALSE(producer.is_marked_issued(1));
   sut->requeue(job);
   EXPECT_FALSE(producer.is_marked_issued(2));
   ASSERT_NE(sut->next(0), nullptr);
-  job = sut->start(0);
+  EXPECT_EQ(&sut->start(0), &job);
   EXPECT_TRUE(producer.is_marked_issued(2));
   sut->finish(job, {}, 0);
   EXPECT_FALSE(producer.is_marked_issued(2));
@@ -507,7 +507,7 @@ TEST_F(ChannelTest, AJobThatComesBackIsTheNextOne) {
   producer.submit(job_on(1));
   sut->take(kCapacity, 0);
   ASSERT_NE(sut->next(0), nullptr);
-  Job first = sut->start(0);
+  Job& first = sut->start(0);
   first.retried = true;
   sut->requeue(first);
   ASSERT_NE(sut->next(0), nullptr);
@@ -567,7 +567,7 @@ TEST_F(ChannelTest, AClosedChannelDropsWhatWaitsAndLetsNothingComeBack) {
   producer.submit(job_on(1));
   sut->take(kCapacity, 0);
   ASSERT_NE(sut->next(0), nullptr);
-  const Job issued = sut->start(0);
+  Job& issued = sut->start(0);
   sut->close();
   EXPECT_EQ(sut->queued_count(), 0U);
   EXPECT_EQ(sut->next(0), nullptr);

@@ -440,7 +440,9 @@ TEST(EngineThread, AnAwakeEngineIsNotRung) {
 class StreamlessDevice final : public ForwardingDevice {
  public:
   using ForwardingDevice::ForwardingDevice;
-  StreamId create_stream() override { throw std::runtime_error("no stream for you"); }
+  StreamId create_stream(StreamPriority /*priority*/) override {
+    throw std::runtime_error("no stream for you");
+  }
 };
 
 TEST(EngineThread, ThrowsWhatTheEnginesConstructorThrows) {

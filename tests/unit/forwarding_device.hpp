@@ -22,7 +22,9 @@ class ForwardingDevice : public Device {
     return next_.allocate_host_table(bytes);
   }
   void release_host_table(std::byte* memory) noexcept override { next_.release_host_table(memory); }
-  [[nodiscard]] StreamId create_stream() override { return next_.create_stream(); }
+  [[nodiscard]] StreamId create_stream(StreamPriority priority) override {
+    return next_.create_stream(priority);
+  }
   [[nodiscard]] EventId create_event() override { return next_.create_event(); }
   DeviceStatus copy_in(StreamId stream, std::span<const CopyRange> ranges) override {
     return next_.copy_in(stream, ranges);

@@ -80,7 +80,8 @@ TEST_P(HostDeviceWith, AnEventThatWasNeverRecordedIsOver) {
 
 TEST_P(HostDeviceWith, AnEventInAnEmptyStreamIsOver) {
   HostDevice sut(worker_count);
-  EXPECT_EQ(sut.query(mark(sut, sut.create_stream())).state, EventState::ready);
+  EXPECT_EQ(sut.query(mark(sut, sut.create_stream(StreamPriority::normal))).state,
+            EventState::ready);
 }
 
 TEST_P(HostDeviceWith, StreamsRunInOrder) {
@@ -95,7 +96,7 @@ TEST_P(HostDeviceWith, StreamsRunInOrder) {
         ScriptedKernel::Script{.run = [&numbers](const overlap_batch& batch) {
           numbers.push_back(batch.max_input_bytes);
         }}));
-    streams.push_back(sut.create_stream());
+    streams.push_back(sut.create_stream(StreamPriority::normal));
   }
   for (std::uint64_t i = 0; i < kTasks; ++i) {
     const std::size_t stream = i % streams.size();
@@ -112,7 +113,7 @@ TEST_P(HostDeviceWith, StreamsRunInOrder) {
 
 TEST_P(HostDeviceWith, CopiesBothWaysInOrder) {
   HostDevice sut(worker_count);
-  const StreamId stream = sut.create_stream();
+  const StreamId stream = sut.create_stream(StreamPriority::normal);
   std::array<std::byte, 3> source{std::byte{1}, std::byte{2}, std::byte{3}};
   std::array<std::byte, 3> middle{};
   std::array<std::byte, 3> target{};
@@ -135,7 +136,9 @@ TEST_P(HostDeviceWith, AWaitOrdersStreamsAgainstEachOther) {
       ++number;
     }
   }});
-  const std::array streams = {sut.create_stream(), sut.create_stream(), sut.create_stream()};
+  const std::array streams = {sut.create_stream(StreamPriority::normal),
+                              sut.create_stream(StreamPriority::normal),
+                              sut.create_stream(StreamPriority::normal)};
   const std::array events = {sut.create_event(), sut.create_event(), sut.create_event()};
   for (std::uint64_t i = 0; i < kRounds; ++i) {
     const std::size_t here = i % streams.size();
@@ -151,7 +154,7 @@ TEST_P(HostDeviceWith, AWaitOrdersStreamsAgainstEachOther) {
 TEST_P(HostDeviceWith, RingsForAnEventThatIsOver) {
   HostDevice sut(worker_count);
   const FileDescriptor bell = make_eventfd();
-  const StreamId stream = sut.create_stream();
+  const StreamId stream = sut.create_stream(StreamPriority::normal);
   const ScriptedKernel kernel({});
   EXPECT_TRUE(sut.launch(stream, kernel, numbered(0)).ok());
   const EventId over = mark(sut, stream);
@@ -165,7 +168,9 @@ TEST_P(HostDeviceWith, EverythingEndsBeforeTheDeviceGoes) {
   const ScriptedKernel count({.run = [&](const overlap_batch&) { runs.fetch_add(1); }});
   for (std::uint64_t round = 1; round <= 60; ++round) {
     HostDevice sut(worker_count);
-    const std::array streams = {sut.create_stream(), sut.create_stream(), sut.create_stream()};
+    const std::array streams = {sut.create_stream(StreamPriority::normal),
+                                sut.create_stream(StreamPriority::normal),
+                                sut.create_stream(StreamPriority::normal)};
     // Each stream waits for the one before and the first for the last, up to the very end.
     EventId last = sut.create_event();
     for (int i = 0; i < 30; ++i) {
@@ -205,7 +210,7 @@ TEST(HostDevice, WithoutWorkersAKernelRunsInsideTheLaunch) {
   std::optional<std::thread::id> ran_on;
   const ScriptedKernel kernel(
       {.run = [&](const overlap_batch&) { ran_on = std::this_thread::get_id(); }});
-  const StreamId stream = sut.create_stream();
+  const StreamId stream = sut.create_stream(StreamPriority::normal);
   EXPECT_TRUE(sut.launch(stream, kernel, numbered(0)).ok());
   EXPECT_EQ(ran_on, std::this_thread::get_id());
   EXPECT_EQ(sut.query(mark(sut, stream)).state, EventState::ready);
@@ -214,7 +219,7 @@ TEST(HostDevice, WithoutWorkersAKernelRunsInsideTheLaunch) {
 TEST(HostDevice, AnEventIsPendingWhileItsKernelRuns) {
   Gate gate;
   HostDevice sut(1);
-  const StreamId stream = sut.create_stream();
+  const StreamId stream = sut.create_stream(StreamPriority::normal);
   EXPECT_TRUE(sut.launch(stream, gate.kernel(), numbered(0)).ok());
   const EventId over = mark(sut, stream);
   gate.await_arrival();
@@ -228,8 +233,8 @@ TEST(HostDevice, StreamsOfTwoWorkersRunSideBySide) {
   Gate a;
   Gate b;
   HostDevice sut(2);
-  EXPECT_TRUE(sut.launch(sut.create_stream(), a.kernel(), numbered(0)).ok());
-  EXPECT_TRUE(sut.launch(sut.create_stream(), b.kernel(), numbered(0)).ok());
+  EXPECT_TRUE(sut.launch(sut.create_stream(StreamPriority::normal), a.kernel(), numbered(0)).ok());
+  EXPECT_TRUE(sut.launch(sut.create_stream(StreamPriority::normal), b.kernel(), numbered(0)).ok());
   a.await_arrival();
   b.await_arrival();
   a.open();
@@ -240,8 +245,8 @@ TEST(HostDevice, AWaitKeepsToTheRecordingThatItSaw) {
   Gate gate;
   HostDevice sut(2);
   const ScriptedKernel kernel({});
-  const StreamId a = sut.create_stream();
-  const StreamId b = sut.create_stream();
+  const StreamId a = sut.create_stream(StreamPriority::normal);
+  const StreamId b = sut.create_stream(StreamPriority::normal);
   EXPECT_TRUE(sut.launch(a, kernel, numbered(0)).ok());
   const EventId event = mark(sut, a);
   EXPECT_TRUE(sut.wait(b, event).ok());
@@ -257,7 +262,7 @@ TEST(HostDevice, AWaitKeepsToTheRecordingThatItSaw) {
 
 TEST(HostDevice, ARingWakesASleeper) {
   HostDevice sut(1);
-  const StreamId stream = sut.create_stream();
+  const StreamId stream = sut.create_stream(StreamPriority::normal);
   const FileDescriptor bell = make_eventfd();
   for (int round = 0; round < 200; ++round) {
     Gate gate;
@@ -280,7 +285,7 @@ TEST(HostDevice, DoesNotRingBeforeTheEventIsOver) {
   Gate second;
   const FileDescriptor bell = make_eventfd();
   HostDevice sut(1);
-  const StreamId stream = sut.create_stream();
+  const StreamId stream = sut.create_stream(StreamPriority::normal);
   EXPECT_TRUE(sut.launch(stream, first.kernel(), numbered(0)).ok());
   EXPECT_TRUE(sut.launch(stream, second.kernel(), numbered(0)).ok());
   sut.ring_when_over(mark(sut, stream), bell.get());
@@ -295,7 +300,7 @@ TEST(HostDevice, RingsNoStrangerWhenTheBellHasGone) {
   FileDescriptor stranger;
   {
     HostDevice sut(1);
-    const StreamId stream = sut.create_stream();
+    const StreamId stream = sut.create_stream(StreamPriority::normal);
     EXPECT_TRUE(sut.launch(stream, gate.kernel(), numbered(0)).ok());
     FileDescriptor bell = make_eventfd();
     sut.ring_when_over(mark(sut, stream), bell.get());
@@ -337,8 +342,8 @@ TEST(HostDevice, AWorkerMayWaitForOneWhoseThreadHasEnded) {
   const ScriptedKernel last({.run = [&](const overlap_batch&) { runs.fetch_add(1); }});
   {
     HostDevice sut(2);
-    const StreamId a = sut.create_stream();
-    const StreamId b = sut.create_stream();
+    const StreamId a = sut.create_stream(StreamPriority::normal);
+    const StreamId b = sut.create_stream(StreamPriority::normal);
     EXPECT_TRUE(sut.launch(a, first, numbered(0)).ok());
     const EventId awaited = mark(sut, a);
     EXPECT_TRUE(sut.launch(b, gate.kernel(), numbered(0)).ok());
@@ -357,7 +362,7 @@ TEST(HostDevice, WorkersLeaveSignalsToOthers) {
     pthread_sigmask(SIG_BLOCK, nullptr, &mask);
     blocked = sigismember(&mask, SIGTERM) == 1 && sigismember(&mask, SIGINT) == 1;
   }});
-  const StreamId stream = sut.create_stream();
+  const StreamId stream = sut.create_stream(StreamPriority::normal);
   EXPECT_TRUE(sut.launch(stream, kernel, numbered(0)).ok());
   await(sut, mark(sut, stream));
   EXPECT_TRUE(blocked.load());

@@ -55,8 +55,7 @@ class Feed {
     Batch batch;
     batch.pipeline = &channel->pipeline(0);
     while (channel->next(0) != nullptr) {
-      batch.jobs.push_back({channel.get(), channel->start(0)});
-      batch.input_bytes += input_bytes;
+      batch.add(*channel, channel->start(0));
     }
     EXPECT_EQ(batch.jobs.size(), job_count);
     return batch;
@@ -111,7 +110,7 @@ TEST(Lane, ABatchIsHarvestedWhenItsLastByteIsBack) {
   ASSERT_TRUE(ended.has_value());
   EXPECT_TRUE(ended->status.ok());
   ASSERT_EQ(ended->batch->jobs.size(), 1U);
-  EXPECT_EQ(ended->batch->jobs[0].job.job_id, 1U);
+  EXPECT_EQ(ended->batch->jobs[0].job->job_id, 1U);
   EXPECT_EQ(ended->table->status(1, 0), static_cast<std::uint32_t>(OVERLAP_ITEM_OK));
   feed.expect_results(1, 4096);
 }
@@ -149,7 +148,7 @@ TEST(Lane, HoldsAsManyBatchesAsItIsDeepAndEndsThemInOrder) {
     for (std::uint64_t job_id = 1; job_id <= 3; ++job_id) {
       const auto ended = sut.harvest();
       ASSERT_TRUE(ended.has_value());
-      EXPECT_EQ(ended->batch->jobs.at(0).job.job_id, job_id);
+      EXPECT_EQ(ended->batch->jobs.at(0).job->job_id, job_id);
       sut.retire();
     }
     feed.expect_results(3, 256);
@@ -258,7 +257,7 @@ TEST(Lane, KernelsGetAlignedPointersAndTheLargestSize) {
   feed.channel->take(2, 0);
   for (int i = 0; i < 2; ++i) {
     ASSERT_NE(feed.channel->next(0), nullptr);
-    batch.jobs.push_back({feed.channel.get(), feed.channel->start(0)});
+    batch.add(*feed.channel, feed.channel->start(0));
   }
   sut.issue(batch);
   run(device);
@@ -287,11 +286,14 @@ TEST(Lane, AKernelGetsItsScratchMemoryForEveryJob) {
 struct Way {
   LaneKind kind;
   bool in_place;
+  Path path = Path::copy;
 };
 
 TEST(Lane, ALongPipelineGivesWhatItsReferenceGives) {
   for (const Way way :
-       {Way{LaneKind::single, false}, Way{LaneKind::three, false}, Way{LaneKind::single, true}}) {
+       {Way{LaneKind::single, false}, Way{LaneKind::three, false}, Way{LaneKind::single, true},
+        Way{LaneKind::single, false, Path::mapped}, Way{LaneKind::three, false, Path::mapped},
+        Way{LaneKind::single, false, Path::gather}, Way{LaneKind::three, false, Path::gather}}) {
     for (const char* pipeline : {"copy", "scale:a=2,b=1|transpose:rows=8,cols=4",
                                  "scale:a=2|scale:b=3|transpose:rows=4,cols=8",
                                  "twice|vector_add|scale:a=3,type=i16|twice",
@@ -300,15 +302,60 @@ TEST(Lane, ALongPipelineGivesWhatItsReferenceGives) {
       VirtualTimeDevice device(k10_30_10, {.works_in_place = way.in_place});
       Feed feed(pipeline, {.output_bytes = 8192});
       Lane sut(device, {.kind = way.kind, .max_batch_jobs = 16});
-      Batch batch = feed.batch(16, 1024);
+      const std::uint32_t jobs = sut.max_batch_jobs(feed.channel->pipeline(0));
+      Batch batch = feed.batch(jobs, 1024);
+      batch.path = way.path;
       sut.issue(batch);
       run(device);
       const auto ended = sut.harvest();
       ASSERT_TRUE(ended.has_value());
       EXPECT_TRUE(ended->status.ok());
-      feed.expect_results(16, 1024);
+      EXPECT_TRUE(ended->table->all_ok());
+      feed.expect_results(jobs, 1024);
+      const bool copies = !way.in_place && way.path == Path::copy;
+      EXPECT_EQ(device.calls(Call::copy_in), copies ? 1U : 0U);
+      EXPECT_EQ(device.calls(Call::copy_out), copies ? 1U : 0U);
     }
   }
+}
+
+TEST(Lane, ManyStagesLeaveRoomForFewerJobs) {
+  VirtualTimeDevice device({});
+  const Feed one("copy");
+  const Feed two("copy|copy");
+  const Feed eight("copy|copy|copy|copy|copy|copy|copy|copy");
+  Lane sut(device, {.max_batch_jobs = 100});
+  EXPECT_EQ(sut.max_batch_jobs(one.channel->pipeline(0)), 100U);
+  EXPECT_EQ(sut.max_batch_jobs(two.channel->pipeline(0)), 100U);
+  EXPECT_EQ(sut.max_batch_jobs(eight.channel->pipeline(0)), 40U);
+  Lane smallest(device, {.max_batch_jobs = 1});
+  EXPECT_EQ(smallest.max_batch_jobs(eight.channel->pipeline(0)), 1U);
+}
+
+TEST(Lane, AMappedBatchIsOneLaunchInTheSlotsAndNeedsNoBuffer) {
+  VirtualTimeDevice device({}, {.kernels_reach_pinned = true});
+  Feed feed("scale:a=2");
+  Lane sut(device, {.max_batch_jobs = 16});
+  const std::uint64_t allocated = device.calls(Call::allocate);
+  Batch batch = feed.batch(16, 1024);
+  batch.path = Path::mapped;
+  sut.issue(batch);
+  EXPECT_EQ(device.calls(Call::launch), 1U);
+  EXPECT_EQ(device.calls(Call::allocate), allocated);
+  run(device);
+  feed.expect_results(16, 1024);
+}
+
+TEST(Lane, AGatheredBatchIsThreeLaunchesHoweverManyJobs) {
+  VirtualTimeDevice device({}, {.kernels_reach_pinned = true});
+  Feed feed("scale:a=2");
+  Lane sut(device, {.max_batch_jobs = 16});
+  Batch batch = feed.batch(16, 1000);
+  batch.path = Path::gather;
+  sut.issue(batch);
+  EXPECT_EQ(device.calls(Call::launch), 3U);
+  run(device);
+  feed.expect_results(16, 1000);
 }
 
 TEST(Lane, InPlaceNothingIsCopiedAndOneStageNeedsNoBuffer) {

@@ -88,7 +88,7 @@ TEST(VirtualTimeDevice, SaysWhatItIs) {
 
 TEST(VirtualTimeDevice, AStreamRunsInOrder) {
   Timeline t(k10_30_10);
-  const StreamId stream = t.sut.create_stream();
+  const StreamId stream = t.sut.create_stream(StreamPriority::normal);
   t.copy_in(stream);
   const EventId in = t.mark(stream);
   t.kernel(stream);
@@ -101,7 +101,7 @@ TEST(VirtualTimeDevice, AStreamRunsInOrder) {
 
 TEST(VirtualTimeDevice, EveryRangeOfACopyAndEveryItemOfABatchCosts) {
   Timeline t(k10_30_10);
-  const StreamId stream = t.sut.create_stream();
+  const StreamId stream = t.sut.create_stream(StreamPriority::normal);
   t.copy_in(stream, 3);
   const EventId in = t.mark(stream);
   t.kernel(stream, 2);
@@ -113,8 +113,8 @@ TEST(VirtualTimeDevice, EveryRangeOfACopyAndEveryItemOfABatchCosts) {
 
 TEST(VirtualTimeDevice, OneCopyEngineServesBothDirectionsInTurn) {
   Timeline t(k10_30_10, {.copy_engine_count = 1});
-  const StreamId a = t.sut.create_stream();
-  const StreamId b = t.sut.create_stream();
+  const StreamId a = t.sut.create_stream(StreamPriority::normal);
+  const StreamId b = t.sut.create_stream(StreamPriority::normal);
   t.copy_in(a);
   t.copy_out(b);
   const std::vector<EventId> over = {t.mark(a), t.mark(b)};
@@ -124,9 +124,9 @@ TEST(VirtualTimeDevice, OneCopyEngineServesBothDirectionsInTurn) {
 TEST(VirtualTimeDevice, TwoCopyEnginesServeOneDirectionEach) {
   for (const std::uint32_t engines : {2U, 3U}) {
     Timeline t(k10_30_10, {.copy_engine_count = engines});
-    const StreamId a = t.sut.create_stream();
-    const StreamId b = t.sut.create_stream();
-    const StreamId c = t.sut.create_stream();
+    const StreamId a = t.sut.create_stream(StreamPriority::normal);
+    const StreamId b = t.sut.create_stream(StreamPriority::normal);
+    const StreamId c = t.sut.create_stream(StreamPriority::normal);
     t.copy_in(a);
     t.copy_out(b);
     t.copy_in(c);
@@ -137,9 +137,9 @@ TEST(VirtualTimeDevice, TwoCopyEnginesServeOneDirectionEach) {
 
 TEST(VirtualTimeDevice, CopiesThatAreReadyTogetherRunInIssueOrder) {
   Timeline t(k10_30_10);
-  const StreamId a = t.sut.create_stream();
-  const StreamId b = t.sut.create_stream();
-  const StreamId c = t.sut.create_stream();
+  const StreamId a = t.sut.create_stream(StreamPriority::normal);
+  const StreamId b = t.sut.create_stream(StreamPriority::normal);
+  const StreamId c = t.sut.create_stream(StreamPriority::normal);
   t.copy_in(c);
   t.copy_in(a);
   t.copy_in(b);
@@ -150,9 +150,9 @@ TEST(VirtualTimeDevice, CopiesThatAreReadyTogetherRunInIssueOrder) {
 TEST(VirtualTimeDevice, TheCopyThatIsReadyFirstRunsFirst) {
   // The engine is busy until 40; b's copy is ready at 20, a's at 30, though a's was issued first.
   Timeline t({.copy_in = 40ms, .kernel = 10ms}, {.sm_count = 2, .kernel_sm_count = 1});
-  const StreamId busy = t.sut.create_stream();
-  const StreamId a = t.sut.create_stream();
-  const StreamId b = t.sut.create_stream();
+  const StreamId busy = t.sut.create_stream(StreamPriority::normal);
+  const StreamId a = t.sut.create_stream(StreamPriority::normal);
+  const StreamId b = t.sut.create_stream(StreamPriority::normal);
   t.copy_in(busy);
   t.kernel(a, 3);
   t.copy_in(a);
@@ -167,7 +167,7 @@ TEST(VirtualTimeDevice, AKernelTakesTheWholeDeviceUnlessItSaysLess) {
     Timeline t(k10_30_10, {.sm_count = 4, .kernel_sm_count = sms});
     std::vector<EventId> over;
     for (int i = 0; i < 3; ++i) {
-      const StreamId stream = t.sut.create_stream();
+      const StreamId stream = t.sut.create_stream(StreamPriority::normal);
       t.kernel(stream);
       over.push_back(t.mark(stream));
     }
@@ -177,7 +177,7 @@ TEST(VirtualTimeDevice, AKernelTakesTheWholeDeviceUnlessItSaysLess) {
 
 TEST(VirtualTimeDevice, WorkWithoutCostIsOverAtOnceAndInOrder) {
   Timeline t({});
-  const StreamId stream = t.sut.create_stream();
+  const StreamId stream = t.sut.create_stream(StreamPriority::normal);
   t.copy_in(stream);
   t.kernel(stream);
   t.copy_out(stream);
@@ -188,8 +188,8 @@ TEST(VirtualTimeDevice, WorkWithoutCostIsOverAtOnceAndInOrder) {
 
 TEST(VirtualTimeDevice, AnIssueCostsTheHostAndWorkStartsNotBeforeIt) {
   Timeline t({.kernel = 30ms, .host_per_issue = 5ms}, {.sm_count = 2, .kernel_sm_count = 1});
-  const StreamId a = t.sut.create_stream();
-  const StreamId b = t.sut.create_stream();
+  const StreamId a = t.sut.create_stream(StreamPriority::normal);
+  const StreamId b = t.sut.create_stream(StreamPriority::normal);
   t.kernel(a);
   EXPECT_EQ(t.now_ms(), 5);
   t.kernel(b);
@@ -200,7 +200,7 @@ TEST(VirtualTimeDevice, AnIssueCostsTheHostAndWorkStartsNotBeforeIt) {
 
 TEST(VirtualTimeDevice, AHarvestCostsTheHostOncePerRecording) {
   Timeline t({.kernel = 30ms, .host_per_harvest = 2ms});
-  const StreamId stream = t.sut.create_stream();
+  const StreamId stream = t.sut.create_stream(StreamPriority::normal);
   t.kernel(stream);
   const EventId over = t.mark(stream);
   EXPECT_EQ(t.sut.query(over).state, EventState::pending);
@@ -217,7 +217,7 @@ TEST(VirtualTimeDevice, AHarvestCostsTheHostOncePerRecording) {
 
 TEST(VirtualTimeDevice, BytesMoveWhenTheCopyEnds) {
   VirtualTimeDevice sut({.copy_in = 10ms, .copy_out = 10ms});
-  const StreamId stream = sut.create_stream();
+  const StreamId stream = sut.create_stream(StreamPriority::normal);
   std::byte source{1};
   std::byte middle{};
   std::byte target{};
@@ -244,7 +244,7 @@ TEST(VirtualTimeDevice, AKernelRunsWhenItsTimeIsOver) {
     EXPECT_EQ(sut.now_ns(), 90'000'000U);
     ++runs;
   }});
-  const StreamId stream = sut.create_stream();
+  const StreamId stream = sut.create_stream(StreamPriority::normal);
   overlap_batch batch{};
   batch.item_count = 3;
   EXPECT_TRUE(sut.launch(stream, kernel, batch).ok());
@@ -255,8 +255,8 @@ TEST(VirtualTimeDevice, AKernelRunsWhenItsTimeIsOver) {
 
 TEST(VirtualTimeDevice, AKernelHeldBackNeverStarts) {
   Timeline t(k10_30_10);
-  const StreamId a = t.sut.create_stream();
-  const StreamId b = t.sut.create_stream();
+  const StreamId a = t.sut.create_stream(StreamPriority::normal);
+  const StreamId b = t.sut.create_stream(StreamPriority::normal);
   t.sut.hold_kernels(true);
   t.kernel(a);
   t.copy_in(b);
@@ -276,8 +276,8 @@ TEST(VirtualTimeDevice, AnEventThatWasNeverRecordedIsOver) {
 
 TEST(VirtualTimeDevice, AStreamWaitsForAnEventOfAnother) {
   Timeline t(k10_30_10);
-  const StreamId a = t.sut.create_stream();
-  const StreamId b = t.sut.create_stream();
+  const StreamId a = t.sut.create_stream(StreamPriority::normal);
+  const StreamId b = t.sut.create_stream(StreamPriority::normal);
   t.copy_in(a);
   const EventId copied = t.mark(a);
   EXPECT_TRUE(t.sut.wait(b, copied).ok());
@@ -291,7 +291,7 @@ TEST(VirtualTimeDevice, WaitsChainOverStreams) {
   std::optional<EventId> before;
   std::vector<EventId> over;
   for (int i = 0; i < 4; ++i) {
-    const StreamId stream = t.sut.create_stream();
+    const StreamId stream = t.sut.create_stream(StreamPriority::normal);
     if (before) {
       EXPECT_TRUE(t.sut.wait(stream, *before).ok());
     }
@@ -304,8 +304,8 @@ TEST(VirtualTimeDevice, WaitsChainOverStreams) {
 
 TEST(VirtualTimeDevice, AWaitForAnEventThatIsRecordedOnlyLaterWaitsForNothing) {
   Timeline t(k10_30_10);
-  const StreamId a = t.sut.create_stream();
-  const StreamId b = t.sut.create_stream();
+  const StreamId a = t.sut.create_stream(StreamPriority::normal);
+  const StreamId b = t.sut.create_stream(StreamPriority::normal);
   const EventId event = t.sut.create_event();
   EXPECT_TRUE(t.sut.wait(b, event).ok());
   t.kernel(a);
@@ -317,8 +317,8 @@ TEST(VirtualTimeDevice, AWaitForAnEventThatIsRecordedOnlyLaterWaitsForNothing) {
 TEST(VirtualTimeDevice, AWaitKeepsToTheRecordingThatItSaw) {
   // The event is recorded anew behind a kernel; the wait was for the copy alone.
   Timeline t(k10_30_10);
-  const StreamId a = t.sut.create_stream();
-  const StreamId b = t.sut.create_stream();
+  const StreamId a = t.sut.create_stream(StreamPriority::normal);
+  const StreamId b = t.sut.create_stream(StreamPriority::normal);
   t.copy_in(a);
   const EventId event = t.mark(a);
   EXPECT_TRUE(t.sut.wait(b, event).ok());
@@ -330,9 +330,9 @@ TEST(VirtualTimeDevice, AWaitKeepsToTheRecordingThatItSaw) {
 
 TEST(VirtualTimeDevice, AnEventRecordedAnewOnAFasterStreamIsAskedThere) {
   Timeline t(k10_30_10);
-  const StreamId slow = t.sut.create_stream();
-  const StreamId fast = t.sut.create_stream();
-  const StreamId waiting = t.sut.create_stream();
+  const StreamId slow = t.sut.create_stream(StreamPriority::normal);
+  const StreamId fast = t.sut.create_stream(StreamPriority::normal);
+  const StreamId waiting = t.sut.create_stream(StreamPriority::normal);
   t.kernel(slow);
   const EventId event = t.mark(slow);
   EXPECT_TRUE(t.sut.wait(waiting, event).ok());
@@ -348,7 +348,7 @@ TEST(VirtualTimeDevice, TheNthCallFailsAndOnlyThat) {
   constexpr DeviceStatus kFault = {DeviceOutcome::failed, 700};
   Timeline t(k10_30_10);
   VirtualTimeDevice& sut = t.sut;
-  const StreamId stream = sut.create_stream();
+  const StreamId stream = sut.create_stream(StreamPriority::normal);
   const EventId event = sut.create_event();
   const ScriptedKernel kernel({});
   std::array<std::byte, 4096> page{};
@@ -378,7 +378,7 @@ TEST(VirtualTimeDevice, TheNthCallFailsAndOnlyThat) {
 
 TEST(VirtualTimeDevice, ACallThatFailsEnqueuesNothing) {
   Timeline t(k10_30_10);
-  const StreamId stream = t.sut.create_stream();
+  const StreamId stream = t.sut.create_stream(StreamPriority::normal);
   for (const Call call : {Call::copy_in, Call::copy_out, Call::launch, Call::record}) {
     t.sut.fail(call, 1, {DeviceOutcome::failed, 1});
   }
@@ -396,7 +396,7 @@ TEST(VirtualTimeDevice, ACallThatFailsEnqueuesNothing) {
 
 TEST(VirtualTimeDevice, AnEventFoundOverReportsTheScriptedEnd) {
   Timeline t({});
-  const StreamId stream = t.sut.create_stream();
+  const StreamId stream = t.sut.create_stream(StreamPriority::normal);
   t.sut.fail(Call::complete, 2, {DeviceOutcome::failed, 715});
   t.sut.fail(Call::complete, 3, {DeviceOutcome::lost, 700});
   const EventId first = t.mark(stream);
@@ -452,7 +452,7 @@ TEST(VirtualTimeDevice, GivesAlignedMemoryUntilItIsTold) {
 
 TEST(VirtualTimeDevice, RingsEarlyBecauseNoTimePassesWhileSomebodySleeps) {
   Timeline t(k10_30_10);
-  const StreamId stream = t.sut.create_stream();
+  const StreamId stream = t.sut.create_stream(StreamPriority::normal);
   t.kernel(stream);
   const FileDescriptor bell = make_eventfd();
   t.sut.ring_when_over(t.mark(stream), bell.get());

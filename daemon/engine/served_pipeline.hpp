@@ -1,0 +1,45 @@
+#pragma once
+
+#include "daemon/engine/cost_model.hpp"
+#include "daemon/engine/plan_cache.hpp"
+#include "kernels/pipeline.hpp"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace overlap {
+
+/// A pipeline with what the engine learns of it: plans by size, time on the device. One for all
+/// channels of an engine that ask for the same kernels with the same parameters, so that their jobs
+/// can share batches. Restricted: the engine's thread.
+class ServedPipeline {
+ public:
+  explicit ServedPipeline(Pipeline pipeline) : pipeline_(std::move(pipeline)) {}
+
+  [[nodiscard]] const Pipeline& pipeline() const noexcept { return pipeline_; }
+  [[nodiscard]] const std::vector<Stage>& stages() const noexcept { return pipeline_.stages(); }
+  [[nodiscard]] PlanCache::Entry& acquire_plan(std::uint64_t input_bytes) {
+    return plans_.acquire(pipeline_, input_bytes);
+  }
+  [[nodiscard]] CostModel& cost() noexcept { return cost_; }
+  [[nodiscard]] const CostModel& cost() const noexcept { return cost_; }
+
+ private:
+  Pipeline pipeline_;
+  PlanCache plans_;
+  CostModel cost_;
+};
+
+/// The pipelines that channels have now. Restricted: the engine's thread.
+class PipelineTable {
+ public:
+  /// @return the one that is served already and does the same, or `offered`, which is from now on
+  [[nodiscard]] std::shared_ptr<ServedPipeline> share(std::shared_ptr<ServedPipeline> offered);
+
+ private:
+  /// Those of channels that have gone are dropped when the next one comes.
+  std::vector<std::weak_ptr<ServedPipeline>> served_;
+};
+
+}  // namespace overlap

@@ -6,7 +6,7 @@
 namespace overlap {
 
 SlotTable::SlotTable(const void* channel, std::uint32_t slot_count)
-    : channel_(channel), slot_count_(slot_count), acquired_(slot_count, false) {
+    : channel_(channel), slot_count_(slot_count), acquired_(slot_count, 0) {
   free_.reserve(slot_count);
   for (std::uint32_t index = slot_count; index > 0; --index) {
     free_.push_back(index - 1);
@@ -16,7 +16,7 @@ SlotTable::SlotTable(const void* channel, std::uint32_t slot_count)
 SlotTable SlotTable::successor(const void* channel) const {
   SlotTable next(channel, slot_count_);
   for (std::uint32_t index = 0; index < slot_count_; ++index) {
-    if (acquired_[index]) {
+    if (acquired_[index] != 0) {
       next.moved_.push_back({{channel_, index}, next.take_for_job()});
     }
   }
@@ -31,7 +31,7 @@ std::optional<std::uint32_t> SlotTable::acquire() {
     return std::nullopt;
   }
   const std::uint32_t index = take_for_job();
-  acquired_[index] = true;
+  acquired_[index] = 1;
   return index;
 }
 
@@ -59,14 +59,14 @@ std::uint32_t SlotTable::place_of(const SlotKey& slot) const {
 void SlotTable::settle(const SlotKey& slot) {
   const std::uint32_t place = place_of(slot);
   forget_acquired(slot);
-  acquired_[place] = true;
+  acquired_[place] = 1;
 }
 
 void SlotTable::submit(const SlotKey& slot) { forget_acquired(slot); }
 
 void SlotTable::give_back(const SlotKey& slot) {
   if (slot.channel == channel_) {
-    acquired_[slot.index] = false;
+    acquired_[slot.index] = 0;
     free_.push_back(slot.index);
     return;
   }
@@ -81,7 +81,7 @@ void SlotTable::give_back(const SlotKey& slot) {
 
 void SlotTable::forget_acquired(const SlotKey& slot) {
   if (slot.channel == channel_) {
-    acquired_[slot.index] = false;
+    acquired_[slot.index] = 0;
     return;
   }
   std::erase_if(moved_, [&](const MovedSlot& moved) { return moved.original == slot; });

@@ -61,7 +61,8 @@ class SlotTable {
   std::uint32_t slot_count_ = 0;
   /// Taken from the back: the place given back last is the warmest in the caches.
   std::vector<std::uint32_t> free_;
-  std::vector<bool> acquired_;
+  /// Bytes, not bits: neighbours are written one right after the other.
+  std::vector<std::uint8_t> acquired_;
   std::vector<MovedSlot> moved_;
 };
 

@@ -33,9 +33,9 @@ class ProducerCore;
 /// picked up. No time-out of a caller ever cancels a job.
 ///
 /// The `..._many` methods do for a whole span, under one lock and with one wake-up, what their
-/// namesakes do for one: a few tens of nanoseconds a job where those cost a few hundreds. Those that
-/// fill a span do so from its front and say how many elements they filled; what these held is
-/// released, the rest is left as it was. Over an empty span they do nothing.
+/// namesakes do for one; a job then costs less than half. Those that fill a span do so from its
+/// front and say how many elements they filled; what these held is released, the rest is left as it
+/// was. Over an empty span they do nothing.
 class Producer {
  public:
   /// Attaches.

@@ -1,6 +1,5 @@
 #include "producer/slot_table.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 namespace overlap {
@@ -17,11 +16,11 @@ SlotTable SlotTable::successor(const void* channel) const {
   SlotTable next(channel, slot_count_);
   for (std::uint32_t index = 0; index < slot_count_; ++index) {
     if (acquired_[index] != 0) {
-      next.moved_.push_back({{channel_, index}, next.take_for_job()});
+      next.moved_.emplace(SlotKey{channel_, index}, next.take_for_job());
     }
   }
-  for (const MovedSlot& slot : moved_) {
-    next.moved_.push_back({slot.original, next.take_for_job()});
+  for (const auto& [original, place] : moved_) {
+    next.moved_.emplace(original, next.take_for_job());
   }
   return next;
 }
@@ -48,12 +47,11 @@ std::uint32_t SlotTable::place_of(const SlotKey& slot) const {
   if (slot.channel == channel_) {
     return slot.index;
   }
-  const auto found = std::find_if(moved_.begin(), moved_.end(),
-                                  [&](const MovedSlot& moved) { return moved.original == slot; });
+  const auto found = moved_.find(slot);
   if (found == moved_.end()) {
     throw std::logic_error("this slot is not acquired");
   }
-  return found->place;
+  return found->second;
 }
 
 void SlotTable::settle(const SlotKey& slot) {
@@ -70,11 +68,10 @@ void SlotTable::give_back(const SlotKey& slot) {
     free_.push_back(slot.index);
     return;
   }
-  const auto found = std::find_if(moved_.begin(), moved_.end(),
-                                  [&](const MovedSlot& moved) { return moved.original == slot; });
+  const auto found = moved_.find(slot);
   // A result of an earlier channel has no place in this one.
   if (found != moved_.end()) {
-    free_.push_back(found->place);
+    free_.push_back(found->second);
     moved_.erase(found);
   }
 }
@@ -84,7 +81,7 @@ void SlotTable::forget_acquired(const SlotKey& slot) {
     acquired_[slot.index] = 0;
     return;
   }
-  std::erase_if(moved_, [&](const MovedSlot& moved) { return moved.original == slot; });
+  moved_.erase(slot);
 }
 
 }  // namespace overlap

@@ -42,12 +42,12 @@ void JobTable::reserve(std::size_t count) {
   }
   if (record_count_ < wanted) {
     const std::size_t more = std::max(wanted - record_count_, kSmallestChunk);
+    unused_.reserve(record_count_ + more);
     chunks_.push_back(std::make_unique<JobRecord[]>(more));
     record_count_ += more;
     // So that the first of the chunk is taken first.
     for (std::size_t i = more; i > 0; --i) {
-      JobRecord& job = chunks_.back()[i - 1];
-      job.chain_ = std::exchange(unused_, &job);
+      unused_.push_back(&chunks_.back()[i - 1]);
     }
   }
 }
@@ -67,11 +67,11 @@ void JobTable::take_out(List& list, JobRecord& job) noexcept {
 }
 
 JobRecord& JobTable::add() {
-  if (unused_ == nullptr || size_ == buckets_.size()) {
+  if (unused_.empty() || size_ == buckets_.size()) {
     reserve(1);
   }
-  JobRecord& job = *unused_;
-  unused_ = job.chain_;
+  JobRecord& job = *unused_.back();
+  unused_.pop_back();
   job.id = JobId{++last_id_};
   job.claims = 0;
   job.phase = JobPhase::queued;
@@ -133,7 +133,7 @@ void JobTable::remove(JobRecord& job) noexcept {
     link = &(*link)->chain_;
   }
   *link = job.chain_;
-  job.chain_ = std::exchange(unused_, &job);
+  unused_.push_back(&job);
   --size_;
 }
 

@@ -69,7 +69,7 @@ struct alignas(64) JobRecord {
   Links in_order_;
   /// Among those that are queued, in submission order, or those that are done, in completion order.
   Links in_phase_;
-  /// The next job of the same bucket, or the next unused record.
+  /// The next job of the same bucket.
   JobRecord* chain_ = nullptr;
 };
 
@@ -145,7 +145,8 @@ class JobTable {
   /// Never shrinks, and records stay where they are.
   std::vector<std::unique_ptr<JobRecord[]>> chunks_;
   std::size_t record_count_ = 0;
-  JobRecord* unused_ = nullptr;
+  /// Has room for all of them. The one that was used last is taken first.
+  std::vector<JobRecord*> unused_;
   /// A power of two of chains, at least as many as there are records.
   std::vector<JobRecord*> buckets_;
   unsigned bucket_shift_ = 0;

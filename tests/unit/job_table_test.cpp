@@ -10,6 +10,14 @@ namespace {
 
 void finish(JobTable& table, JobRecord& job) { table.finish(job, {}, 1); }
 
+std::vector<JobRecord*> add_some(JobTable& table, std::size_t count) {
+  std::vector<JobRecord*> jobs(count);
+  for (JobRecord*& job : jobs) {
+    job = &table.add();
+  }
+  return jobs;
+}
+
 void pass_through(JobTable& table) {
   JobRecord& job = table.add();
   table.mark_submitted(job);
@@ -58,7 +66,7 @@ TEST(JobTable, ARecordThatIsUsedAgainRemembersNothing) {
   JobRecord& before = sut.add();
   before.cancel_wanted = before.cancel_written = true;
   before.deaths = before.deaths_alone = 3;
-  sut.claim(before);
+  JobTable::claim(before);
   finish(sut, before);
   sut.remove(before);
   const JobRecord& after = sut.add();
@@ -87,10 +95,7 @@ TEST(JobTable, KnowsTheOrderOfCompletionAndOfSubmission) {
 
 TEST(JobTable, KeepsBothOrdersWhenJobsInTheMiddleGo) {
   JobTable sut;
-  std::vector<JobRecord*> jobs;
-  for (int i = 0; i < 5; ++i) {
-    jobs.push_back(&sut.add());
-  }
+  const std::vector<JobRecord*> jobs = add_some(sut, 5);
   for (const std::size_t i : {3U, 1U, 0U, 4U}) {
     finish(sut, *jobs[i]);
   }
@@ -112,11 +117,11 @@ TEST(JobTable, AClaimedJobIsNobodysNext) {
   JobTable sut;
   JobRecord& a = sut.add();
   const JobRecord& b = sut.add();
-  sut.claim(a);
+  JobTable::claim(a);
   finish(sut, a);
   EXPECT_EQ(sut.first_done(), nullptr);
   EXPECT_EQ(sut.first_submitted(), &b);
-  sut.unclaim(a);
+  JobTable::unclaim(a);
   EXPECT_EQ(sut.first_done(), &a);
 }
 
@@ -124,13 +129,13 @@ TEST(JobTable, AJobIsClaimedUntilTheLastThreadHasStoppedWaiting) {
   JobTable sut;
   JobRecord& a = sut.add();
   JobRecord& b = sut.add();
-  sut.claim(a);
-  sut.claim(a);
+  JobTable::claim(a);
+  JobTable::claim(a);
   finish(sut, a);
   finish(sut, b);
-  sut.unclaim(a);
+  JobTable::unclaim(a);
   EXPECT_EQ(sut.first_done(), &b);
-  sut.unclaim(a);
+  JobTable::unclaim(a);
   EXPECT_EQ(sut.first_done(), &a);
 }
 
@@ -162,10 +167,7 @@ TEST(JobTable, FindsTheOldestQueuedJob) {
 
 TEST(JobTable, QueuesWhatIsUnfinishedAgainInSubmissionOrder) {
   JobTable sut;
-  std::vector<JobRecord*> jobs;
-  for (int i = 0; i < 5; ++i) {
-    jobs.push_back(&sut.add());
-  }
+  const std::vector<JobRecord*> jobs = add_some(sut, 5);
   sut.mark_submitted(*jobs[0]);
   sut.mark_submitted(*jobs[1]);
   sut.mark_submitted(*jobs[2]);
@@ -189,11 +191,11 @@ TEST(JobTable, AQueuedJobThatIsRemovedIsQueuedNoMore) {
 
 TEST(JobTable, FindsJobsThatAreLeftForEverWhileMillionsPass) {
   JobTable sut;
-  std::vector<JobRecord*> left;
   constexpr std::uint64_t kLeft = 300;
   constexpr std::uint64_t kPassing = 2'000'000;
-  for (std::uint64_t i = 0; i < kLeft; ++i) {
-    left.push_back(&sut.add());
+  std::vector<JobRecord*> left(kLeft);
+  for (JobRecord*& one : left) {
+    one = &sut.add();
     for (std::uint64_t j = 0; j < kPassing / kLeft; ++j) {
       pass_through(sut);
     }
@@ -213,10 +215,10 @@ TEST(JobTable, FindsJobsThatAreLeftForEverWhileMillionsPass) {
 
 TEST(JobTable, GrowsWithoutMovingARecord) {
   JobTable sut;
-  std::vector<JobRecord*> jobs;
+  std::vector<JobRecord*> jobs(5000);
   for (std::uint64_t i = 0; i < 5000; ++i) {
-    jobs.push_back(&sut.add());
-    jobs.back()->tag = i;
+    jobs[i] = &sut.add();
+    jobs[i]->tag = i;
   }
   for (std::uint64_t i = 0; i < 5000; ++i) {
     ASSERT_EQ(sut.find(JobId{i + 1}), jobs[i]);

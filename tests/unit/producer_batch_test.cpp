@@ -205,10 +205,10 @@ TEST_F(ProducerBatchTest, ReleasingManyWakesEveryThreadThatWaitsForASlot) {
   Producer sut(options(3));
   std::vector<Slot> slots(3);
   ASSERT_EQ(sut.try_acquire_many(slots), 3U);
-  std::vector<std::thread> waiters;
+  std::vector<std::thread> waiters(3);
   std::atomic<int> served{0};
-  for (int i = 0; i < 3; ++i) {
-    waiters.emplace_back([&] {
+  for (std::thread& waiter : waiters) {
+    waiter = std::thread([&] {
       const auto slot = sut.acquire_for(kPatience);
       served += slot ? 1 : 0;
       // Held until all have one: none is served by another's release.
@@ -247,9 +247,9 @@ TEST_F(ProducerBatchTest, ManyThreadsTakeEveryResultExactlyOnce) {
   std::mutex mutex;
   std::set<std::uint64_t> tags;
   std::uint64_t taken = 0;
-  std::vector<std::thread> takers;
-  for (int thread = 0; thread < 3; ++thread) {
-    takers.emplace_back([&] {
+  std::vector<std::thread> takers(3);
+  for (std::thread& taker : takers) {
+    taker = std::thread([&] {
       std::vector<Result> results(3);
       for (bool more = true; more;) {
         const std::size_t count = sut.wait_any_many_for(results, 1ms);

@@ -23,8 +23,8 @@ struct ChannelDescriptors {
   PrivateDescriptor wake;
 };
 
-/// One attach: socket, doorbell, wake pipe and the mapping. Slots and results share it, so that
-/// the memory outlives the connection for as long as one of them points into it.
+/// One attach: socket, doorbell, wake pipe and the mapping. The memory outlives the connection for as
+/// long as it has users.
 class ChannelConnection {
  public:
   ChannelConnection(ChannelDescriptors descriptors, ChannelMapping mapping,
@@ -50,6 +50,13 @@ class ChannelConnection {
   /// Wakes the thread that sleeps on this channel's semaphore.
   void post() const noexcept;
 
+  /// Slots, results and jobs that point into the memory. Restricted: under the mutex of the core,
+  /// whose handles therefore need no counting of references of their own.
+  void add_user() noexcept { ++users_; }
+  /// @return whether that was the last one
+  [[nodiscard]] bool drop_user() noexcept { return --users_ == 0; }
+  [[nodiscard]] bool has_users() const noexcept { return users_ != 0; }
+
   /// Closes the descriptors; the memory stays mapped. Restricted: nobody uses them meanwhile.
   void hang_up() noexcept;
 
@@ -59,6 +66,7 @@ class ChannelConnection {
   ChannelView view_;
   std::string backend_;
   DaemonLimits limits_;
+  std::uint64_t users_ = 0;
 };
 
 }  // namespace overlap

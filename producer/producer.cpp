@@ -60,6 +60,8 @@ std::optional<Slot> Producer::acquire_for(std::chrono::nanoseconds duration) {
   return core().acquire(deadline_after(duration));
 }
 
+std::size_t Producer::try_acquire_many(std::span<Slot> slots) { return core().acquire_many(slots); }
+
 JobId Producer::submit(Slot slot, std::uint64_t tag, const SubmitOptions& options) {
   Submission submission{std::move(slot), tag, options};
   JobId id{};
@@ -71,6 +73,14 @@ std::vector<JobId> Producer::submit_many(std::span<Submission> submissions) {
   std::vector<JobId> ids(submissions.size());
   core().submit(submissions, ids);
   return ids;
+}
+
+void Producer::submit_many(std::span<Submission> submissions, std::span<JobId> ids) {
+  if (ids.size() < submissions.size()) {
+    throw InvalidSubmission("there is room for " + std::to_string(ids.size()) + " ids of " +
+                            std::to_string(submissions.size()) + " jobs; give a longer span");
+  }
+  core().submit(submissions, ids);
 }
 
 bool Producer::cancel(JobId id) { return core().cancel(id); }
@@ -86,6 +96,18 @@ std::optional<Result> Producer::wait_any_for(std::chrono::nanoseconds duration) 
   return core().wait_in(ResultOrder::completion, deadline_after(duration));
 }
 std::optional<Result> Producer::try_any() { return core().try_in(ResultOrder::completion); }
+
+std::size_t Producer::wait_any_many(std::span<Result> results) {
+  return core().wait_many(results, kNoDeadline);
+}
+std::size_t Producer::wait_any_many_for(std::span<Result> results,
+                                        std::chrono::nanoseconds duration) {
+  return core().wait_many(results, deadline_after(duration));
+}
+std::size_t Producer::try_any_many(std::span<Result> results) { return core().try_many(results); }
+
+void Producer::release_many(std::span<Result> results) { core().release_many(results); }
+void Producer::release_many(std::span<Slot> slots) { core().release_many(slots); }
 
 Result Producer::wait_next() { return *core().wait_in(ResultOrder::submission, kNoDeadline); }
 std::optional<Result> Producer::wait_next_for(std::chrono::nanoseconds duration) {
@@ -103,5 +125,6 @@ std::uint64_t Producer::output_bytes() const {
 }
 DaemonLimits Producer::limits() const { return core().connection()->limits(); }
 std::uint32_t Producer::resume_count() const { return core().resume_count(); }
+ProducerCounters Producer::counters() const { return core().counters(); }
 
 }  // namespace overlap

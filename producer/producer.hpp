@@ -1,6 +1,7 @@
 #pragma once
 
 #include "producer/job_id.hpp"
+#include "producer/producer_counters.hpp"
 #include "producer/producer_error.hpp"
 #include "producer/producer_options.hpp"
 #include "producer/result.hpp"
@@ -8,6 +9,7 @@
 #include "producer/submission.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,6 +31,11 @@ class ProducerCore;
 /// Every method throws `ForkedProcess` in a child of `fork`, and `DaemonGone`, `ChannelClosed` or
 /// `AttachError` once the channel has ended for good. Results that had come until then can still be
 /// picked up. No time-out of a caller ever cancels a job.
+///
+/// The `..._many` methods do for a whole span, under one lock and with one wake-up, what their
+/// namesakes do for one; a job then costs less than half. Those that fill a span do so from its
+/// front and say how many elements they filled; what these held is released, the rest is left as it
+/// was. Over an empty span they do nothing.
 class Producer {
  public:
   /// Attaches.
@@ -49,6 +56,10 @@ class Producer {
   /// @return empty if none became free in time
   [[nodiscard]] std::optional<Slot> acquire_for(std::chrono::nanoseconds duration);
 
+  /// Takes as many free slots as there are now, at most one for each element. Never waits.
+  /// @return how many; 0 also if the channel is just being resumed
+  [[nodiscard]] std::size_t try_acquire_many(std::span<Slot> slots);
+
   /// Hands a filled slot over; returns at once.
   /// @param tag the caller's own number, handed back with the result
   /// @throws InvalidSubmission for an empty slot, one of another Producer, more bytes than it has, or
@@ -57,6 +68,10 @@ class Producer {
   /// Hands several over and tells the daemon once. All or nothing; the slots are empty afterwards.
   /// @return their ids, in order
   std::vector<JobId> submit_many(std::span<Submission> submissions);
+  /// The same, allocating nothing in the steady state.
+  /// @param ids gets one id for each submission, in order; what is left of it is not written to
+  /// @throws InvalidSubmission also if `ids` is shorter than `submissions`
+  void submit_many(std::span<Submission> submissions, std::span<JobId> ids);
 
   /// Asks for a job not to run; it ends as `cancelled`, or as it would have if it was too late.
   /// @return false if the job has ended or is not known
@@ -78,6 +93,21 @@ class Producer {
   [[nodiscard]] std::optional<Result> wait_any_for(std::chrono::nanoseconds duration);
   [[nodiscard]] std::optional<Result> try_any();
 
+  /// Waits for at least one result, then takes those that are there, in the order of completion, at
+  /// most one for each element.
+  /// @return how many: not 0, unless the span is empty
+  [[nodiscard]] std::size_t wait_any_many(std::span<Result> results);
+  /// @return 0 if none came in time
+  [[nodiscard]] std::size_t wait_any_many_for(std::span<Result> results,
+                                              std::chrono::nanoseconds duration);
+  /// Never waits.
+  [[nodiscard]] std::size_t try_any_many(std::span<Result> results);
+
+  /// Gives back the slots of all of them; those of other Producers too, and empty ones are skipped.
+  /// Also after the channel has ended.
+  void release_many(std::span<Result> results);
+  void release_many(std::span<Slot> slots);
+
   /// The result of the oldest job whose result was not picked up: submission order.
   [[nodiscard]] Result wait_next();
   [[nodiscard]] std::optional<Result> wait_next_for(std::chrono::nanoseconds duration);
@@ -87,7 +117,8 @@ class Producer {
   /// `try_next` again. The same one for the Producer's whole life, resumes included. Not to be read,
   /// written or closed.
   ///
-  /// The protocol: (1) call this once; (2) call `try_any` or `try_next` until one returns nothing,
+  /// The protocol: (1) call this once; (2) call `try_any`, `try_any_many` or `try_next` until one
+  /// returns nothing,
   /// which silences the descriptor and arms it; (3) poll; (4) go to 2. A poll before a `try_*` call
   /// returned nothing may miss what is already there. It may also become readable for nothing. When
   /// the channel ends for good it becomes readable and `try_*` throws.
@@ -104,6 +135,8 @@ class Producer {
   [[nodiscard]] DaemonLimits limits() const;
   /// How often a daemon went and the next one was attached to.
   [[nodiscard]] std::uint32_t resume_count() const;
+  /// All at one moment, but for the semaphore waits.
+  [[nodiscard]] ProducerCounters counters() const;
 
  private:
   [[nodiscard]] ProducerCore& core() const;

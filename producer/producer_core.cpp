@@ -4,7 +4,6 @@
 
 #include <sys/socket.h>
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <thread>
 #include <utility>
@@ -54,6 +53,8 @@ ProducerCore::ProducerCore(ProducerOptions options)
 void ProducerCore::start() {
   watcher_.start({[this] { return connection_->socket().get(); }, [this] { serve_socket(); },
                   [this] { on_alarm(); }});
+  const Lock lock(mutex_);
+  self_ = shared_from_this();
 }
 
 void ProducerCore::stop() noexcept {
@@ -65,42 +66,12 @@ void ProducerCore::stop() noexcept {
     fail({ChannelFailure::Kind::gone, "the Producer was destroyed", CloseReason::none, {}});
   }
   watcher_.stop();
+  Leavings leavings;
   const Lock lock(mutex_);
   poll_.close();
   connection_->hang_up();
-}
-
-std::optional<Slot> ProducerCore::acquire(std::uint64_t deadline_ns) {
-  Lock lock(mutex_);
-  // Only a handle that goes makes a slot free, so there is no completion to wait for; what has come
-  // is collected all the same, so that the daemon never holds results for a thread that waits here.
-  collect();
-  for (;;) {
-    raise_if_failed();
-    if (state_ == State::live) {
-      if (const auto index = slots_.acquire()) {
-        return Slot(SlotHold(shared_from_this(), connection_, *index));
-      }
-    }
-    if (deadline_ns != kNoDeadline && monotonic_now_ns() >= deadline_ns) {
-      return std::nullopt;
-    }
-    ++slot_waiters_;
-    if (deadline_ns == kNoDeadline) {
-      slots_changed_.wait(lock);
-    } else {
-      slots_changed_.wait_until(
-          lock, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline_ns)));
-    }
-    --slot_waiters_;
-  }
-}
-
-void ProducerCore::give_back(const SlotKey& slot) noexcept {
-  const Lock lock(mutex_);
-  slots_.give_back(slot);
-  if (slot_waiters_ > 0) {
-    slots_changed_.notify_one();
+  if (handles_ == 0) {
+    leavings.core = std::move(self_);
   }
 }
 
@@ -114,7 +85,7 @@ void ProducerCore::validate(std::span<const Submission> submissions) const {
     if (hold.core() != this) {
       throw InvalidSubmission("the slot belongs to another Producer; submit it there");
     }
-    const std::uint64_t capacity_bytes = hold.connection()->geometry().input_bytes;
+    const std::uint64_t capacity_bytes = hold.connection().geometry().input_bytes;
     const SubmitOptions& options = submission.options;
     if (options.input_bytes && *options.input_bytes > capacity_bytes) {
       throw InvalidSubmission("input_bytes is " + std::to_string(*options.input_bytes) +
@@ -129,44 +100,21 @@ void ProducerCore::validate(std::span<const Submission> submissions) const {
   }
 }
 
-void ProducerCore::bring_to_current_channel(Lock& lock, std::span<Submission> submissions) {
-  while (state_ == State::live) {
-    const auto stale = std::find_if(
-        submissions.begin(), submissions.end(),
-        [&](Submission& submission) { return submission.slot.hold().connection() != connection_; });
-    if (stale == submissions.end()) {
-      return;
-    }
-    SlotHold& hold = stale->slot.hold();
-    const SlotKey key = hold.key();
-    const std::uint32_t place = slots_.place_of(key);
-    const std::shared_ptr<ChannelConnection> target = connection_;
-    const std::uint64_t bytes = stale->options.input_bytes.value_or(target->geometry().input_bytes);
-    lock.unlock();
-    // Input areas can be large; nobody else writes to a place that is kept for this very handle.
-    std::memcpy(target->view().input(place).data(),
-                hold.connection()->view().input(key.index).data(), bytes);
-    lock.lock();
-    if (target == connection_) {
-      slots_.settle(key);
-      hold.forget();
-      hold = SlotHold(shared_from_this(), target, place);
-    }
-  }
-}
-
 void ProducerCore::submit(std::span<Submission> submissions, std::span<JobId> ids) {
   validate(submissions);
+  Leavings leavings;
   Lock lock(mutex_);
-  bring_to_current_channel(lock, submissions);
+  bring_to_current_channel(lock, submissions, leavings);
   raise_if_failed();
+  // From here on nothing fails: all or nothing.
+  jobs_.reserve(submissions.size());
   const std::uint64_t now_ns = monotonic_now_ns();
   for (std::size_t i = 0; i < submissions.size(); ++i) {
     SlotHold& hold = submissions[i].slot.hold();
     const SubmitOptions& options = submissions[i].options;
-    JobRecord job;
+    JobRecord& job = jobs_.add();
     job.tag = submissions[i].tag;
-    job.connection = hold.connection();
+    job.connection = &hold.connection();
     job.slot = hold.index();
     job.pipeline_index = options.pipeline_index;
     job.input_bytes = options.input_bytes.value_or(job.connection->geometry().input_bytes);
@@ -178,21 +126,24 @@ void ProducerCore::submit(std::span<Submission> submissions, std::span<JobId> id
       // It is given a place in the next channel when it is submitted there.
       slots_.give_back(hold.key());
     }
+    // The job is the memory's user now.
     hold.forget();
-    ids[i] = jobs_.add(std::move(job));
-    if (state_ == State::live && !queued_jobs_ && !write_job(ids[i], *jobs_.find(ids[i]))) {
+    ids[i] = job.id;
+    if (state_ == State::live && !queued_jobs_ && !write_job(job)) {
       queued_jobs_ = true;
     }
   }
+  handles_ -= submissions.size();
+  counters_.jobs_submitted += submissions.size();
   publish();
   if (has_backlog()) {
     retry_soon();
   }
 }
 
-bool ProducerCore::write_job(JobId id, JobRecord& job) {
+bool ProducerCore::write_job(JobRecord& job) {
   SubmissionEntry entry{};
-  entry.job_id = job_number(id);
+  entry.job_id = job_number(job.id);
   entry.slot = job.slot;
   entry.opcode = static_cast<std::uint8_t>(Opcode::job);
   entry.pipeline_index = job.pipeline_index;
@@ -206,15 +157,15 @@ bool ProducerCore::write_job(JobId id, JobRecord& job) {
     return false;
   }
   ++entries_written_;
-  job.phase = JobPhase::submitted;
+  jobs_.mark_submitted(job);
   job.cancel_written = false;
   if (job.cancel_wanted) {
-    write_cancel(id, job);
+    cancel_soon(job);
   }
   return true;
 }
 
-void ProducerCore::write_cancel(JobId id, JobRecord& job) {
+bool ProducerCore::write_cancel(JobRecord& job) {
   // Acquire 'submissions taken', as the writer does.
   const std::uint32_t taken =
       connection_->view().daemon_words().submission_head.load(std::memory_order_acquire);
@@ -224,44 +175,51 @@ void ProducerCore::write_cancel(JobId id, JobRecord& job) {
   }
   const ChannelGeometry& geometry = connection_->geometry();
   SubmissionEntry entry{};
-  entry.job_id = job_number(id);
+  entry.job_id = job_number(job.id);
   entry.slot = job.slot;
   entry.opcode = static_cast<std::uint8_t>(Opcode::cancel);
   entry.ready_ns = monotonic_now_ns();
   if (cancel_positions_.size() >= geometry.ring_capacity - geometry.slot_count ||
       !writer_.write(entry)) {
-    ++deferred_cancels_;
-    return;
+    return false;
   }
   cancel_positions_.push_back(entries_written_++);
   job.cancel_written = true;
+  return true;
+}
+
+void ProducerCore::cancel_soon(JobRecord& job) {
+  if (!write_cancel(job)) {
+    deferred_cancels_.push_back(job.id);
+  }
 }
 
 void ProducerCore::write_backlog() {
   if (std::exchange(queued_jobs_, false)) {
-    while (const auto id = jobs_.first_queued()) {
-      if (!write_job(*id, *jobs_.find(*id))) {
+    while (JobRecord* const job = jobs_.first_queued()) {
+      if (!write_job(*job)) {
         queued_jobs_ = true;
         break;
       }
     }
   }
-  if (std::exchange(deferred_cancels_, 0) != 0) {
-    jobs_.for_each_unfinished([this](JobId id, JobRecord& job) {
-      if (job.phase == JobPhase::submitted && job.cancel_wanted && !job.cancel_written) {
-        write_cancel(id, job);
-      }
-    });
+  while (!deferred_cancels_.empty()) {
+    // It may have ended meanwhile, and be gone.
+    JobRecord* const job = jobs_.find(deferred_cancels_.front());
+    if (job != nullptr && job->phase == JobPhase::submitted && !job->cancel_written &&
+        !write_cancel(*job)) {
+      break;
+    }
+    deferred_cancels_.pop_front();
   }
   publish();
 }
 
-void ProducerCore::retry_soon() const noexcept {
-  watcher_.set_alarm(monotonic_now_ns() + kRingRetryNs);
-}
+void ProducerCore::retry_soon() noexcept { watcher_.set_alarm(monotonic_now_ns() + kRingRetryNs); }
 
 void ProducerCore::publish() {
   if (state_ == State::live && writer_.publish()) {
+    ++counters_.doorbells_rung;
     connection_->ring_doorbell();
   }
 }
@@ -275,7 +233,7 @@ bool ProducerCore::cancel(JobId id) {
   }
   raise_if_failed();
   if (!std::exchange(job->cancel_wanted, true) && job->phase == JobPhase::submitted) {
-    write_cancel(id, *job);
+    cancel_soon(*job);
     publish();
     if (has_backlog()) {
       retry_soon();
@@ -307,6 +265,7 @@ std::uint32_t ProducerCore::collect() {
     }
   }
   reader_.release();
+  counters_.results_collected += count;
   if (followers_ > 0) {
     results_changed_.notify_all();
   }
@@ -325,22 +284,38 @@ bool ProducerCore::accept(const CompletionEntry& entry, std::uint64_t now_ns) {
                    " bytes, which is no answer to anything under way");
     return false;
   }
-  jobs_.finish(JobId{entry.job_id}, *job, entry, now_ns);
+  jobs_.finish(*job, entry, now_ns);
   return true;
 }
 
-Result ProducerCore::pick_up(JobId id) {
-  JobRecord job = jobs_.remove(id);
-  SlotHold hold(shared_from_this(), std::move(job.connection), job.slot);
-  return {std::move(hold), id, job};
+Result ProducerCore::pick_up(JobRecord& job) noexcept {
+  // The job's claim on its slot and on the memory goes over.
+  Result result(*this, job);
+  ++handles_;
+  jobs_.remove(job);
+  return result;
 }
 
-std::optional<JobId> ProducerCore::next_result(ResultOrder order) const noexcept {
+std::size_t ProducerCore::hand_over(std::span<Result> results, Leavings& leavings) {
+  std::size_t count = 0;
+  for (Result& result : results) {
+    JobRecord* const job = jobs_.first_done();
+    if (job == nullptr) {
+      break;
+    }
+    vacate(result.hold(), leavings);
+    result = pick_up(*job);
+    ++count;
+  }
+  return count;
+}
+
+JobRecord* ProducerCore::next_result(ResultOrder order) const noexcept {
   if (order == ResultOrder::completion) {
     return jobs_.first_done();
   }
-  const auto id = jobs_.first_submitted();
-  return id && jobs_.is_done(*id) ? id : std::nullopt;
+  JobRecord* const job = jobs_.first_submitted();
+  return job != nullptr && job->phase == JobPhase::done ? job : nullptr;
 }
 
 void ProducerCore::fail(ChannelFailure failure) noexcept {
@@ -375,6 +350,13 @@ std::shared_ptr<ChannelConnection> ProducerCore::connection() const {
 std::uint32_t ProducerCore::resume_count() const {
   const Lock lock(mutex_);
   return resume_count_;
+}
+
+ProducerCounters ProducerCore::counters() const {
+  const Lock lock(mutex_);
+  ProducerCounters counters = counters_;
+  counters.semaphore_waits = semaphore_waits_.load(std::memory_order_relaxed);
+  return counters;
 }
 
 }  // namespace overlap

@@ -5,6 +5,7 @@
 #include "producer/completion_poll.hpp"
 #include "producer/fork_guard.hpp"
 #include "producer/job_table.hpp"
+#include "producer/producer_counters.hpp"
 #include "producer/producer_error.hpp"
 #include "producer/producer_options.hpp"
 #include "producer/result.hpp"
@@ -15,13 +16,16 @@
 #include "shared/monotonic_clock.hpp"
 #include "shared/submission_ring.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace overlap {
 
@@ -39,6 +43,10 @@ enum class ResultOrder : std::uint8_t { completion, submission };
 /// channel's semaphore, without the mutex; the other waiters sleep on `results_changed_`. Whoever
 /// holds the mutex may collect completions. The word `waiting` in the channel belongs to the leader
 /// while there is one, else to the holder of the mutex.
+///
+/// Handles are counted here and not by shared pointers: taking and giving back a slot need the mutex
+/// anyway. The core shares in itself from `start` until its `Producer` has left and the last handle
+/// has gone; the memory of an earlier channel stays until no slot, job or result is left in it.
 ///
 /// ```
 ///  live ──► resuming ──► live       the socket hung up; the watcher attaches afresh
@@ -60,7 +68,11 @@ class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
 
   /// @param deadline_ns CLOCK_MONOTONIC; one that has passed: do not wait
   [[nodiscard]] std::optional<Slot> acquire(std::uint64_t deadline_ns);
-  /// @pre ids.size() == submissions.size()
+  /// Never waits.
+  [[nodiscard]] std::size_t acquire_many(std::span<Slot> slots);
+  template <class Handle>
+  void release_many(std::span<Handle> handles);
+  /// @pre ids.size() >= submissions.size()
   void submit(std::span<Submission> submissions, std::span<JobId> ids);
   [[nodiscard]] bool cancel(JobId id);
   void flush();
@@ -68,31 +80,54 @@ class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
   [[nodiscard]] std::optional<Result> wait_in(ResultOrder order, std::uint64_t deadline_ns);
   /// Never waits; arms `completion_descriptor` when it finds nothing.
   [[nodiscard]] std::optional<Result> try_in(ResultOrder order);
+  /// As many as there are, at least one unless the deadline passes.
+  [[nodiscard]] std::size_t wait_many(std::span<Result> results, std::uint64_t deadline_ns);
+  /// Never waits; arms `completion_descriptor` when it finds nothing.
+  [[nodiscard]] std::size_t try_many(std::span<Result> results);
   [[nodiscard]] int completion_descriptor();
 
   [[nodiscard]] std::shared_ptr<ChannelConnection> connection() const;
   [[nodiscard]] std::uint32_t resume_count() const;
+  [[nodiscard]] ProducerCounters counters() const;
 
   /// For handles that go.
-  void give_back(const SlotKey& slot) noexcept;
+  void give_back(ChannelConnection& connection, std::uint32_t index) noexcept;
 
  private:
   enum class State : std::uint8_t { live, resuming, failed };
   using Lock = std::unique_lock<std::mutex>;
 
-  // producer_core.cpp: slots, submission, collection.
+  /// What is let go while the mutex is held, and destroyed once it is not: declared before the lock.
+  struct Leavings {
+    std::list<std::shared_ptr<ChannelConnection>> memory;
+    /// Of other Producers, in whose place a handle of this one was put.
+    std::vector<SlotHold> foreign;
+    std::shared_ptr<ProducerCore> core;
+  };
+
+  // producer_slots.cpp: claims on slots.
+  [[nodiscard]] SlotHold new_hold(std::uint32_t index) noexcept;
+  void take_back(ChannelConnection& connection, std::uint32_t index, Leavings& leavings) noexcept;
+  void vacate(SlotHold& hold, Leavings& leavings);
+  void drop_user(ChannelConnection& connection, Leavings& leavings) noexcept;
+  void bring_to_current_channel(Lock& lock, std::span<Submission> submissions, Leavings& leavings);
+
+  // producer_core.cpp: submission, collection.
   void validate(std::span<const Submission> submissions) const;
-  void bring_to_current_channel(Lock& lock, std::span<Submission> submissions);
-  [[nodiscard]] bool write_job(JobId id, JobRecord& job);
-  void write_cancel(JobId id, JobRecord& job);
-  [[nodiscard]] bool has_backlog() const noexcept { return queued_jobs_ || deferred_cancels_ > 0; }
+  [[nodiscard]] bool write_job(JobRecord& job);
+  [[nodiscard]] bool write_cancel(JobRecord& job);
+  void cancel_soon(JobRecord& job);
+  [[nodiscard]] bool has_backlog() const noexcept {
+    return queued_jobs_ || !deferred_cancels_.empty();
+  }
   void write_backlog();
-  void retry_soon() const noexcept;
+  void retry_soon() noexcept;
   void publish();
   std::uint32_t collect();
   [[nodiscard]] bool accept(const CompletionEntry& entry, std::uint64_t now_ns);
-  [[nodiscard]] Result pick_up(JobId id);
-  [[nodiscard]] std::optional<JobId> next_result(ResultOrder order) const noexcept;
+  [[nodiscard]] Result pick_up(JobRecord& job) noexcept;
+  [[nodiscard]] std::size_t hand_over(std::span<Result> results, Leavings& leavings);
+  [[nodiscard]] JobRecord* next_result(ResultOrder order) const noexcept;
   void fail(ChannelFailure failure) noexcept;
   void fail_as_broken(const std::string& what) noexcept;
   void raise_if_failed() const;
@@ -100,6 +135,8 @@ class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
   // producer_wait.cpp: leader, followers, poll loops.
   template <class Done>
   bool wait_until(Lock& lock, std::uint64_t deadline_ns, Done done);
+  template <class Done>
+  bool try_now(Done done);
   void lead(Lock& lock, std::uint64_t deadline_ns);
   void follow(Lock& lock, std::uint64_t deadline_ns);
   void arm_poll();
@@ -114,7 +151,7 @@ class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
   void account_for_death();
   [[nodiscard]] std::shared_ptr<ChannelConnection> attach_afresh();
   void adopt_channel(std::shared_ptr<ChannelConnection> connection);
-  void resubmit(Lock& lock);
+  void resubmit(Lock& lock, Leavings& leavings);
 
   ForkFlag fork_flag_;
   ProducerOptions options_;
@@ -135,12 +172,17 @@ class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
   State state_ = State::live;
   ChannelFailure failure_;
   bool stopped_ = false;
+  std::shared_ptr<ProducerCore> self_;
+  /// Slots and results that are out.
+  std::uint64_t handles_ = 0;
   /// The daemon said that it is stopping; not a death, then.
   bool draining_ = false;
   std::uint32_t resume_count_ = 0;
 
   /// Replaced by the watcher's thread alone, so that this thread may read it without the mutex.
   std::shared_ptr<ChannelConnection> connection_;
+  /// Earlier ones whose memory has users.
+  std::list<std::shared_ptr<ChannelConnection>> retired_;
   SubmissionWriter writer_;
   CompletionReader reader_;
   SlotTable slots_;
@@ -149,9 +191,13 @@ class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
   std::uint32_t entries_written_ = 0;
   /// Where in the ring the cancel entries are that the daemon may not have taken.
   std::deque<std::uint32_t> cancel_positions_;
-  std::uint32_t deferred_cancels_ = 0;
+  /// Jobs whose cancel entries found no room.
+  std::deque<JobId> deferred_cancels_;
   /// Jobs wait in a live channel for room in the ring.
   bool queued_jobs_ = false;
+  ProducerCounters counters_;
+  /// Counted by the leader without the mutex.
+  std::atomic<std::uint64_t> semaphore_waits_{0};
 };
 
 template <class Done>

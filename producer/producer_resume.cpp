@@ -77,7 +77,7 @@ void ProducerCore::lose_channel(CloseReason reason) {
       account_for_death();
     }
     state_ = State::resuming;
-    jobs_.for_each_unfinished([](JobId, JobRecord& job) { job.phase = JobPhase::queued; });
+    jobs_.queue_unfinished();
     wake_everybody();
   }
   if (auto connection = attach_afresh()) {
@@ -88,17 +88,17 @@ void ProducerCore::lose_channel(CloseReason reason) {
 void ProducerCore::account_for_death() {
   const ChannelView& view = connection_->view();
   const std::uint64_t now_ns = monotonic_now_ns();
-  jobs_.for_each_unfinished([&](JobId id, JobRecord& job) {
+  jobs_.for_each_unfinished([&](JobRecord& job) {
     // Acquire: the daemon is gone, its last store is all there is.
     const bool issued = job.phase == JobPhase::submitted &&
                         view.issued(job.slot).load(std::memory_order_acquire) != 0;
     if (count_death(job, issued)) {
       CompletionEntry lost{};
-      lost.job_id = job_number(id);
+      lost.job_id = job_number(job.id);
       lost.slot = job.slot;
       lost.status = static_cast<std::uint16_t>(JobStatus::device_lost);
       lost.ready_ns = job.ready_ns;
-      jobs_.finish(id, job, lost, now_ns);
+      jobs_.finish(job, lost, now_ns);
     }
   });
 }
@@ -143,27 +143,33 @@ std::shared_ptr<ChannelConnection> ProducerCore::attach_afresh() {
 }
 
 void ProducerCore::adopt_channel(std::shared_ptr<ChannelConnection> connection) {
+  Leavings leavings;
   Lock lock(mutex_);
   if (state_ == State::failed) {
     connection->hang_up();
     return;
   }
   slots_ = slots_.successor(connection.get());
+  auto& former = connection_->has_users() ? retired_ : leavings.memory;
+  former.push_back(std::move(connection_));
   connection_ = std::move(connection);
   writer_ = SubmissionWriter(connection_->view());
   reader_ = CompletionReader(connection_->view());
   entries_written_ = 0;
   cancel_positions_.clear();
-  deferred_cancels_ = 0;
+  deferred_cancels_.clear();
   queued_jobs_ = false;
   poll_.attach(connection_->wake_descriptor());
-  resubmit(lock);
+  resubmit(lock, leavings);
   if (state_ == State::failed) {
     return;
   }
   state_ = State::live;
   ++resume_count_;
   publish();
+  if (has_backlog()) {
+    retry_soon();
+  }
   if (poll_armed_) {
     arm_poll();
   }
@@ -171,26 +177,27 @@ void ProducerCore::adopt_channel(std::shared_ptr<ChannelConnection> connection) 
   slots_changed_.notify_all();
 }
 
-void ProducerCore::resubmit(Lock& lock) {
+void ProducerCore::resubmit(Lock& lock, Leavings& leavings) {
   while (state_ == State::resuming) {
-    const auto id = jobs_.first_queued();
-    if (!id) {
+    JobRecord* const next = jobs_.first_queued();
+    if (next == nullptr) {
       return;
     }
-    JobRecord& job = *jobs_.find(*id);
-    const std::shared_ptr<ChannelConnection> source = job.connection;
-    const std::uint32_t source_slot = job.slot;
+    // An unfinished job is removed by nobody, and so is the memory that it is in.
+    JobRecord& job = *next;
+    ChannelConnection& source = *job.connection;
     const std::uint32_t slot = slots_.take_for_job();
-    const std::uint64_t bytes = job.input_bytes;
     lock.unlock();
-    // Unlocked, for input areas can be large. An unfinished job is removed by nobody, and its input
-    // is written by nobody: the program gave it away, the daemon never writes inputs.
-    std::memcpy(connection_->view().input(slot).data(), source->view().input(source_slot).data(),
-                bytes);
+    // Unlocked, for input areas can be large. The input is written by nobody: the program gave it
+    // away, the daemon never writes inputs.
+    std::memcpy(connection_->view().input(slot).data(), source.view().input(job.slot).data(),
+                job.input_bytes);
     lock.lock();
-    job.connection = connection_;
+    connection_->add_user();
+    job.connection = connection_.get();
     job.slot = slot;
-    if (!write_job(*id, job)) {
+    drop_user(source, leavings);
+    if (!write_job(job)) {
       fail_as_broken("its new submission ring has no room for " +
                      std::to_string(connection_->geometry().slot_count) + " jobs");
     }

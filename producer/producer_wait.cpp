@@ -55,6 +55,7 @@ void ProducerCore::lead(Lock& lock, std::uint64_t deadline_ns) {
     if (alarm_ns != kNoDeadline) {
       watcher_.set_alarm(alarm_ns);
     }
+    semaphore_waits_.fetch_add(1, std::memory_order_relaxed);
     sleep_on(*connection);
   }
   lock.lock();
@@ -119,52 +120,83 @@ std::optional<Result> ProducerCore::wait_job(JobId id, std::uint64_t deadline_ns
     }
     return *job;
   };
-  jobs_.claim(find());
+  JobTable::claim(find());
   try {
     const bool done = wait_until(lock, deadline_ns, [&] { return find().phase == JobPhase::done; });
     if (!done) {
-      jobs_.unclaim(find());
+      JobTable::unclaim(find());
       return std::nullopt;
     }
   } catch (...) {
     if (JobRecord* const job = jobs_.find(id)) {
-      jobs_.unclaim(*job);
+      JobTable::unclaim(*job);
     }
     throw;
   }
-  return pick_up(id);
+  return pick_up(find());
 }
 
 std::optional<Result> ProducerCore::wait_in(ResultOrder order, std::uint64_t deadline_ns) {
   Lock lock(mutex_);
-  std::optional<JobId> id;
+  JobRecord* job = nullptr;
   const bool found = wait_until(lock, deadline_ns, [&] {
-    id = next_result(order);
-    return id.has_value();
+    job = next_result(order);
+    return job != nullptr;
   });
-  return found ? std::optional(pick_up(*id)) : std::nullopt;
+  return found ? std::optional(pick_up(*job)) : std::nullopt;
 }
 
-std::optional<Result> ProducerCore::try_in(ResultOrder order) {
-  const Lock lock(mutex_);
+std::size_t ProducerCore::wait_many(std::span<Result> results, std::uint64_t deadline_ns) {
+  if (results.empty()) {
+    return 0;
+  }
+  Leavings leavings;
+  Lock lock(mutex_);
+  const bool found =
+      wait_until(lock, deadline_ns, [this] { return jobs_.first_done() != nullptr; });
+  return found ? hand_over(results, leavings) : 0;
+}
+
+template <class Done>
+bool ProducerCore::try_now(Done done) {
   for (;;) {
     disarm_poll();
     collect();
-    if (const auto id = next_result(order)) {
-      return pick_up(*id);
+    if (done()) {
+      return true;
     }
     raise_if_failed();
     if (!poll_.is_open()) {
-      return std::nullopt;
+      return false;
     }
     poll_.quiet();
     const std::size_t results = jobs_.results();
     arm_poll();
     // What came while the descriptor was being silenced may be the one that is wanted.
     if (jobs_.results() == results) {
-      return std::nullopt;
+      return false;
     }
   }
+}
+
+std::optional<Result> ProducerCore::try_in(ResultOrder order) {
+  const Lock lock(mutex_);
+  JobRecord* job = nullptr;
+  const bool found = try_now([&] {
+    job = next_result(order);
+    return job != nullptr;
+  });
+  return found ? std::optional(pick_up(*job)) : std::nullopt;
+}
+
+std::size_t ProducerCore::try_many(std::span<Result> results) {
+  if (results.empty()) {
+    return 0;
+  }
+  Leavings leavings;
+  const Lock lock(mutex_);
+  const bool found = try_now([this] { return jobs_.first_done() != nullptr; });
+  return found ? hand_over(results, leavings) : 0;
 }
 
 void ProducerCore::arm_poll() {

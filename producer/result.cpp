@@ -4,9 +4,8 @@
 
 namespace overlap {
 
-Result::Result(SlotHold hold, JobId id, const JobRecord& job) noexcept
-    : hold_(std::move(hold)),
-      id_(id),
+Result::Result(ProducerCore& core, const JobRecord& job) noexcept
+    : hold_(core, *job.connection, job.slot),
       tag_(job.tag),
       input_bytes_(job.input_bytes),
       collected_ns_(job.collected_ns),
@@ -25,12 +24,12 @@ std::string Result::status_text() const {
 
 std::span<const std::byte> Result::output_area() const {
   hold_.check();
-  return hold_.connection()->view().output(hold_.index()).first(completion_.output_bytes);
+  return hold_.connection().view().output(hold_.index()).first(completion_.output_bytes);
 }
 
 std::span<const std::byte> Result::input_area() const {
   hold_.check();
-  return hold_.connection()->view().input(hold_.index()).first(input_bytes_);
+  return hold_.connection().view().input(hold_.index()).first(input_bytes_);
 }
 
 }  // namespace overlap

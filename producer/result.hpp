@@ -24,11 +24,12 @@ class Result {
  public:
   /// Empty.
   Result() noexcept = default;
-  Result(SlotHold hold, JobId id, const JobRecord& job) noexcept;
+  /// Takes over the job's claim on its slot.
+  Result(ProducerCore& core, const JobRecord& job) noexcept;
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(hold_); }
 
-  [[nodiscard]] JobId job_id() const { return checked().id_; }
+  [[nodiscard]] JobId job_id() const { return JobId{checked().completion_.job_id}; }
   /// The number given to `submit`.
   [[nodiscard]] std::uint64_t tag() const { return checked().tag_; }
   [[nodiscard]] JobStatus status() const {
@@ -74,6 +75,9 @@ class Result {
   /// Gives the slot back; spans taken from here must not be used afterwards. Idempotent.
   void release() noexcept { hold_.release(); }
 
+  [[nodiscard]] SlotHold& hold() noexcept { return hold_; }
+  [[nodiscard]] const SlotHold& hold() const noexcept { return hold_; }
+
  private:
   template <class T>
   static std::span<const T> elements(std::span<const std::byte> bytes) noexcept {
@@ -89,7 +93,6 @@ class Result {
   [[nodiscard]] std::span<const std::byte> input_area() const;
 
   SlotHold hold_;
-  JobId id_{};
   std::uint64_t tag_ = 0;
   std::uint64_t input_bytes_ = 0;
   std::uint64_t collected_ns_ = 0;

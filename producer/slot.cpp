@@ -9,7 +9,7 @@ std::uint32_t Slot::index() const {
 
 std::span<std::byte> Slot::input_area() const {
   hold_.check();
-  return hold_.connection()->view().input(hold_.index());
+  return hold_.connection().view().input(hold_.index());
 }
 
 }  // namespace overlap

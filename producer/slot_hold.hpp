@@ -4,7 +4,6 @@
 #include "producer/slot_table.hpp"
 
 #include <cstdint>
-#include <memory>
 #include <utility>
 
 namespace overlap {
@@ -13,14 +12,29 @@ class ProducerCore;
 
 /// A claim on one slot: what `Slot` and `Result` have in common. Move-only; gives the slot back when
 /// it goes, and does nothing at all in a forked child.
+///
+/// The core counts the claims that are out, and what memory they point into, under the mutex that
+/// giving and taking a slot need anyway; so both pointers are plain, and both are valid for as long
+/// as the claim lasts.
 class SlotHold {
  public:
   SlotHold() noexcept = default;
-  SlotHold(std::shared_ptr<ProducerCore> core, std::shared_ptr<ChannelConnection> connection,
-           std::uint32_t index) noexcept
-      : core_(std::move(core)), connection_(std::move(connection)), index_(index) {}
-  SlotHold(SlotHold&& other) noexcept = default;
-  SlotHold& operator=(SlotHold&& other) noexcept;
+  /// @pre the core has counted this claim
+  SlotHold(ProducerCore& core, ChannelConnection& connection, std::uint32_t index) noexcept
+      : core_(&core), connection_(&connection), index_(index) {}
+  SlotHold(SlotHold&& other) noexcept
+      : core_(std::exchange(other.core_, nullptr)),
+        connection_(other.connection_),
+        index_(other.index_) {}
+  SlotHold& operator=(SlotHold&& other) noexcept {
+    if (this != &other) {
+      release();
+      core_ = std::exchange(other.core_, nullptr);
+      connection_ = other.connection_;
+      index_ = other.index_;
+    }
+    return *this;
+  }
   SlotHold(const SlotHold&) = delete;
   SlotHold& operator=(const SlotHold&) = delete;
   ~SlotHold() { release(); }
@@ -30,21 +44,31 @@ class SlotHold {
   /// @throws InvalidSubmission if the handle is empty
   void check() const;
 
-  [[nodiscard]] const ProducerCore* core() const noexcept { return core_.get(); }
-  [[nodiscard]] const std::shared_ptr<ChannelConnection>& connection() const noexcept {
-    return connection_;
-  }
+  [[nodiscard]] const ProducerCore* core() const noexcept { return core_; }
+  /// @pre the handle is not empty
+  [[nodiscard]] ChannelConnection& connection() const noexcept { return *connection_; }
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
-  [[nodiscard]] SlotKey key() const noexcept { return {connection_.get(), index_}; }
+  [[nodiscard]] SlotKey key() const noexcept { return {connection_, index_}; }
 
-  /// The claim has gone over to somebody else.
-  void forget() noexcept;
+  /// The claim has gone over to somebody else, or the core has taken it back.
+  void forget() noexcept { core_ = nullptr; }
+  /// The claim is now one on another place.
+  void move_to(ChannelConnection& connection, std::uint32_t index) noexcept {
+    connection_ = &connection;
+    index_ = index;
+  }
   /// Gives the slot back. Idempotent.
-  void release() noexcept;
+  void release() noexcept {
+    if (core_ != nullptr) {
+      give_back();
+    }
+  }
 
  private:
-  std::shared_ptr<ProducerCore> core_;
-  std::shared_ptr<ChannelConnection> connection_;
+  void give_back() noexcept;
+
+  ProducerCore* core_ = nullptr;
+  ChannelConnection* connection_ = nullptr;
   std::uint32_t index_ = 0;
 };
 

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 namespace overlap {
@@ -50,9 +53,10 @@ class SlotTable {
   }
 
  private:
-  struct MovedSlot {
-    SlotKey original;
-    std::uint32_t place;
+  struct KeyHash {
+    std::size_t operator()(const SlotKey& slot) const noexcept {
+      return std::hash<const void*>()(slot.channel) ^ std::hash<std::uint64_t>()(slot.index);
+    }
   };
 
   void forget_acquired(const SlotKey& slot);
@@ -61,8 +65,10 @@ class SlotTable {
   std::uint32_t slot_count_ = 0;
   /// Taken from the back: the place given back last is the warmest in the caches.
   std::vector<std::uint32_t> free_;
-  std::vector<bool> acquired_;
-  std::vector<MovedSlot> moved_;
+  /// Bytes, not bits: neighbours are written one right after the other.
+  std::vector<std::uint8_t> acquired_;
+  /// Places of slots that were acquired from an earlier channel.
+  std::unordered_map<SlotKey, std::uint32_t, KeyHash> moved_;
 };
 
 }  // namespace overlap

@@ -60,13 +60,29 @@ void Watcher::stop() noexcept {
   }
 }
 
-void Watcher::set_alarm(std::uint64_t at_ns) const noexcept {
+void Watcher::set_alarm(std::uint64_t at_ns) noexcept {
+  const std::lock_guard lock(alarm_mutex_);
+  if (at_ns >= pending_alarm_ns_) {
+    return;
+  }
+  pending_alarm_ns_ = at_ns;
   // An all-zero time would switch the timer off.
   const std::uint64_t point_ns = at_ns == 0 ? 1 : at_ns;
   itimerspec when{};
   when.it_value.tv_sec = static_cast<time_t>(point_ns / 1'000'000'000);
   when.it_value.tv_nsec = static_cast<long>(point_ns % 1'000'000'000);
   ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+}
+
+bool Watcher::take_alarm() noexcept {
+  const std::lock_guard lock(alarm_mutex_);
+  std::uint64_t expirations = 0;
+  // Nothing to read: it was set anew, for an earlier point, after poll had seen it expire.
+  if (::read(timer_.get(), &expirations, sizeof expirations) <= 0) {
+    return false;
+  }
+  pending_alarm_ns_ = kNoAlarm;
+  return true;
 }
 
 bool Watcher::stopped_within(std::chrono::nanoseconds duration) const noexcept {
@@ -76,7 +92,7 @@ bool Watcher::stopped_within(std::chrono::nanoseconds duration) const noexcept {
   return ::ppoll(&watched, 1, &timeout, nullptr) > 0;
 }
 
-void Watcher::run() const {
+void Watcher::run() {
   for (;;) {
     std::array<pollfd, 3> watched{pollfd{stop_.get(), POLLIN, 0}, pollfd{timer_.get(), POLLIN, 0},
                                   pollfd{events_.socket(), POLLIN, 0}};
@@ -86,11 +102,8 @@ void Watcher::run() const {
     if (watched[0].revents != 0) {
       return;
     }
-    if (watched[1].revents != 0) {
-      std::uint64_t expirations = 0;
-      if (::read(timer_.get(), &expirations, sizeof expirations) > 0) {
-        events_.on_alarm();
-      }
+    if (watched[1].revents != 0 && take_alarm()) {
+      events_.on_alarm();
     }
     if (watched[2].revents != 0) {
       events_.on_socket();

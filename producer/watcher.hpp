@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <mutex>
 #include <thread>
 
 namespace overlap {
@@ -32,9 +32,10 @@ class Watcher {
   /// Ends the thread. Idempotent; restricted: not from the watcher's own thread.
   void stop() noexcept;
 
-  /// Sounds the alarm once at a point of CLOCK_MONOTONIC, or at once if that has passed; the latest
-  /// call counts. Any thread.
-  void set_alarm(std::uint64_t at_ns) const noexcept;
+  /// Sounds the alarm at a point of CLOCK_MONOTONIC, or at once if that has passed. One alarm is
+  /// pending at a time, the earliest: after it has sounded, whoever still wants a later one sets it
+  /// again. No system call if an earlier one is pending. Any thread.
+  void set_alarm(std::uint64_t at_ns) noexcept;
 
   /// Readable from `stop` on: for the watcher's own waits.
   [[nodiscard]] int stop_descriptor() const noexcept { return stop_.get(); }
@@ -43,10 +44,16 @@ class Watcher {
   [[nodiscard]] bool stopped_within(std::chrono::nanoseconds duration) const noexcept;
 
  private:
-  void run() const;
+  static constexpr std::uint64_t kNoAlarm = UINT64_MAX;
+
+  void run();
+  [[nodiscard]] bool take_alarm() noexcept;
 
   PrivateDescriptor stop_;
   PrivateDescriptor timer_;
+  /// Keeps the timer and `pending_alarm_ns_` the same.
+  std::mutex alarm_mutex_;
+  std::uint64_t pending_alarm_ns_ = kNoAlarm;
   Events events_;
   std::thread thread_;
 };

@@ -162,7 +162,7 @@ void FakeDaemon::run() {
     if (client_ && client_->ready) {
       serve();
       if (client_) {
-        sleep = !client_->submissions.fall_asleep();
+        sleep = !client_->script.sleepless && !client_->submissions.fall_asleep();
       }
     }
     std::array<pollfd, 4> watched{
@@ -260,6 +260,9 @@ void FakeDaemon::make_ready() {
   write_channel(client_->view, 0);
   client_->submissions = SubmissionReader(client_->view);
   client_->completions = CompletionWriter(client_->view);
+  if (client_->script.sleepless) {
+    client_->submissions.stay_awake();
+  }
   client_->ready = true;
   static_cast<void>(
       send_packet(client_->socket, message_bytes(make_message<ReadyNotice>(MessageType::ready))));

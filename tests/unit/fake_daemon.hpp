@@ -39,6 +39,8 @@ struct DaemonScript {
   std::optional<std::uint32_t> die_after{};
   /// Wait for this many jobs in hand before dying.
   std::uint32_t die_with_in_hand = 1;
+  /// Look at the ring again and again and never ask for the doorbell.
+  bool sleepless = false;
   /// What changes the input's bytes into the answer's.
   std::byte mask = kAnswerMask;
 };

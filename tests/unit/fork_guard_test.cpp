@@ -86,7 +86,14 @@ TEST(ForkGuard, EveryHandleOfAProducerSaysSoInAChild) {
            is_forked_error([&] { producer.submit(std::move(slot)); }) &&
            is_forked_error([&] { producer.cancel(JobId{1}); }) &&
            is_forked_error([&] { static_cast<void>(producer.completion_fd()); }) &&
-           is_forked_error([&] { static_cast<void>(producer.backend()); }) &&
+           is_forked_error([&] { static_cast<void>(producer.backend()); }) && is_forked_error([&] {
+             static_cast<void>(producer.try_acquire_many({&slot, 1}));
+           }) &&
+           is_forked_error([&] {
+             static_cast<void>(producer.wait_any_many({&result, 1}));
+           }) &&
+           is_forked_error([&] { producer.release_many(std::span(&result, 1)); }) &&
+           is_forked_error([&] { static_cast<void>(producer.counters()); }) &&
            is_forked_error([&] { static_cast<void>(result.output()); }) &&
            is_forked_error([&] { static_cast<void>(result.status()); });
   }));

@@ -3,8 +3,12 @@
 #include "producer/producer.hpp"
 #include "tests/unit/fake_daemon.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace overlap::testing {
 
@@ -39,6 +43,28 @@ inline JobId submit_filled(Producer& producer, std::uint64_t tag) {
   Slot slot = producer.acquire();
   fill(slot, tag);
   return producer.submit(std::move(slot), tag);
+}
+
+/// Fills what slots there are with the payloads of the tags from `first_tag` on.
+[[nodiscard]] inline std::vector<Submission> filled(std::span<Slot> slots,
+                                                    std::uint64_t first_tag) {
+  std::vector<Submission> submissions;
+  for (Slot& slot : slots) {
+    const std::uint64_t tag = first_tag + submissions.size();
+    fill(slot, tag);
+    submissions.push_back({std::move(slot), tag, {}});
+  }
+  return submissions;
+}
+
+/// Submits as many jobs as there are free slots, at most `most`.
+inline std::size_t submit_some(Producer& producer, std::size_t most, std::uint64_t first_tag) {
+  std::vector<Slot> slots(most);
+  const std::size_t count = producer.try_acquire_many(slots);
+  std::vector<Submission> submissions = filled(std::span(slots).first(count), first_tag);
+  std::vector<JobId> ids(count);
+  producer.submit_many(submissions, ids);
+  return count;
 }
 
 /// Whether the result is the fake daemon's answer to its tag's payload.

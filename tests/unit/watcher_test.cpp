@@ -1,10 +1,12 @@
 #include "producer/watcher.hpp"
 
 #include "shared/monotonic_clock.hpp"
+#include "tests/unit/patience.hpp"
 
 #include <gtest/gtest.h>
 
 #include <sys/socket.h>
+#include <atomic>
 #include <csignal>
 #include <future>
 
@@ -26,6 +28,34 @@ TEST(Watcher, SoundsAnAlarmOfThePastAtOnce) {
   sut.start({[] { return -1; }, [] {}, [&] { sounded.set_value(); }});
   sut.set_alarm(0);
   sounded.get_future().wait();
+}
+
+TEST(Watcher, ALaterAlarmDoesNotPutOffAnEarlierOne) {
+  Watcher sut;
+  std::promise<void> sounded;
+  sut.start({[] { return -1; }, [] {}, [&] { sounded.set_value(); }});
+  const std::uint64_t now_ns = monotonic_now_ns();
+  constexpr std::uint64_t kHourNs = 3'600'000'000'000;
+  sut.set_alarm(now_ns + 2 * kHourNs);
+  sut.set_alarm(now_ns + 5'000'000);
+  sut.set_alarm(now_ns + kHourNs);
+  EXPECT_EQ(sounded.get_future().wait_for(testing::kPatience), std::future_status::ready);
+}
+
+TEST(Watcher, CanBeSetAgainForLaterOnceTheAlarmHasSounded) {
+  Watcher sut;
+  std::atomic<int> sounded{0};
+  std::promise<void> often;
+  sut.start({[] { return -1; }, [] {},
+             [&] {
+               if (++sounded == 5) {
+                 often.set_value();
+                 return;
+               }
+               sut.set_alarm(monotonic_now_ns() + 1'000'000);
+             }});
+  sut.set_alarm(monotonic_now_ns());
+  EXPECT_EQ(often.get_future().wait_for(testing::kPatience), std::future_status::ready);
 }
 
 TEST(Watcher, TellsOfTheSocket) {

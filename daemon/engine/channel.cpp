@@ -3,7 +3,6 @@
 #include "shared/file_descriptor.hpp"
 
 #include <algorithm>
-#include <cassert>
 
 namespace overlap {
 
@@ -24,11 +23,6 @@ void Channel::share_pipelines(PipelineTable& table) {
   for (auto& pipeline : pipelines_) {
     pipeline = table.share(std::move(pipeline));
   }
-}
-
-void Channel::step(Job& job, SlotState to) noexcept {
-  assert(may_step(job.state, to));
-  job.state = to;
 }
 
 bool Channel::collect() {
@@ -153,7 +147,7 @@ void Channel::cancel(const SubmissionEntry& entry) noexcept {
   }
 }
 
-const Job* Channel::next(std::uint64_t now_ns) {
+const Job* Channel::next_alive(std::uint64_t now_ns) {
   while (!queue_.empty()) {
     const Job& job = jobs_[queue_.front()];
     const bool expired = job.deadline_ns != 0 && job.deadline_ns <= now_ns;
@@ -164,13 +158,6 @@ const Job* Channel::next(std::uint64_t now_ns) {
     end(dequeue(), {.status = status}, now_ns);
   }
   return nullptr;
-}
-
-Job& Channel::dequeue() noexcept {
-  Job& job = jobs_[queue_.front()];
-  queue_.pop_front();
-  queued_bytes_ -= job.input_bytes;
-  return job;
 }
 
 Job& Channel::start(std::uint64_t now_ns) {

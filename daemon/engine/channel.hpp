@@ -11,6 +11,7 @@
 #include "shared/job_status.hpp"
 #include "shared/submission_ring.hpp"
 
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -122,7 +123,13 @@ class Channel {
   [[nodiscard]] const std::optional<std::string>& violation() const noexcept { return violation_; }
 
   /// The next job that can be issued, or null: ends the cancelled and the expired ones on the way.
-  [[nodiscard]] const Job* next(std::uint64_t now_ns);
+  [[nodiscard]] const Job* next(std::uint64_t now_ns) {
+    if (queue_.empty()) {
+      return nullptr;
+    }
+    const Job& first = jobs_[queue_.front()];
+    return !first.cancelled && first.deadline_ns == 0 ? &first : next_alive(now_ns);
+  }
   /// Takes the job that `next` returned onto a lane. Stays valid until `finish` or `requeue`.
   [[nodiscard]] Job& start(std::uint64_t now_ns);
   /// Puts a started job in front again, after an error that was not its own.
@@ -150,6 +157,7 @@ class Channel {
   [[nodiscard]] bool has_submissions() const noexcept { return submissions_.available() != 0; }
 
  private:
+  [[nodiscard]] const Job* next_alive(std::uint64_t now_ns);
   [[nodiscard]] bool collect();
   [[nodiscard]] bool has_room() const noexcept;
   void accept(const SubmissionEntry& entry, std::uint64_t now_ns);
@@ -158,8 +166,16 @@ class Channel {
   /// Ends a job that is not on a lane.
   void end(Job& job, const JobEnd& end, std::uint64_t now_ns);
   /// Takes the first job out of the queue.
-  Job& dequeue() noexcept;
-  static void step(Job& job, SlotState to) noexcept;
+  Job& dequeue() noexcept {
+    Job& job = jobs_[queue_.front()];
+    queue_.pop_front();
+    queued_bytes_ -= job.input_bytes;
+    return job;
+  }
+  static void step(Job& job, SlotState to) noexcept {
+    assert(may_step(job.state, to));
+    job.state = to;
+  }
   void break_off(std::string why) { violation_ = std::move(why); }
 
   ChannelSetup setup_;

@@ -24,6 +24,7 @@ constexpr std::array<std::string_view, 3> kBackends{"auto", "cuda", "host"};
 constexpr std::array<std::string_view, 2> kLaneKinds{"single", "three"};
 constexpr std::array<std::string_view, 4> kPathRules{"auto", "copy", "mapped", "gather"};
 constexpr std::array<std::string_view, 3> kWaits{"spin", "adaptive", "sleep"};
+constexpr std::array<std::string_view, kChannelPriorityCount> kPriorities{"normal", "high", "low"};
 constexpr std::array<std::string_view, 6> kLogLevels{"trace",   "debug", "info",
                                                      "warning", "error", "off"};
 
@@ -119,6 +120,15 @@ const std::array kSettings{
                   [](std::string_view text, Options& o) {
                     o.max_channels_per_uid = read_count(text, 1, kAnyCount);
                   }},
+    OptionSetting{"max-priority", "high",
+                  "low, normal or high: the highest that a producer may ask for",
+                  [](std::string_view text, Options& o) {
+                    o.max_priority = read_enum<ChannelPriority>(text, kPriorities);
+                  }},
+    OptionSetting{"max-weight", "64", "most weight that a producer may ask for",
+                  [](std::string_view text, Options& o) {
+                    o.max_weight = read_count(text, 1, kMaxChannelWeight);
+                  }},
     OptionSetting{"attach-timeout", "2s", "how long an attaching producer may take to answer",
                   [](std::string_view text, Options& o) {
                     o.attach_timeout = read_duration(text, seconds(3600));
@@ -144,8 +154,13 @@ const std::array kSettings{
                     }
                   }},
     OptionSetting{
-        "pin-gap", "1ms", "pause between two such calls",
+        "pin-gap", "1ms", "pause between two such calls while jobs run",
         [](std::string_view text, Options& o) { o.pin_gap = read_duration(text, seconds(1)); }},
+    OptionSetting{"reclaim-after", "10s",
+                  "how long to wait for a moment without long batches before unpinning",
+                  [](std::string_view text, Options& o) {
+                    o.reclaim_after = read_duration(text, seconds(3600));
+                  }},
     OptionSetting{"log-level", "info", "trace, debug, info, warning, error or off",
                   [](std::string_view text, Options& o) {
                     o.log_level = read_enum<Options::LogLevel>(text, kLogLevels);

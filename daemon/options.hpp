@@ -1,6 +1,7 @@
 #pragma once
 
 #include "daemon/config_file.hpp"
+#include "shared/channel_priority.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -52,6 +53,9 @@ struct Options {
   std::uint64_t max_pinned_bytes = std::uint64_t{16} << 30U;
   std::uint32_t max_channels = 4096;
   std::uint32_t max_channels_per_uid = 2048;
+  /// The highest that a producer may ask for.
+  ChannelPriority max_priority = ChannelPriority::high;
+  std::uint32_t max_weight = kMaxChannelWeight;
   /// Names or numbers. Both empty: everyone who can reach the socket.
   std::vector<std::string> allow_users;
   std::vector<std::string> allow_groups;
@@ -65,8 +69,10 @@ struct Options {
   bool require_pinned = false;
   /// Bytes pinned in one call; a multiple of 4096.
   std::uint64_t pin_chunk_bytes = std::uint64_t{16} << 20U;
-  /// Pause between two such calls.
+  /// Pause between two such calls, while jobs run.
   std::chrono::nanoseconds pin_gap = std::chrono::milliseconds(1);
+  /// How long memory that producers left may wait for a moment without long batches.
+  std::chrono::nanoseconds reclaim_after = std::chrono::seconds(10);
 
   LogLevel log_level = LogLevel::info;
   /// Empty: standard error.

@@ -12,6 +12,7 @@ AdmissionLimits admission_limits(const Options& options) {
   limits.max_pinned_bytes = options.max_pinned_bytes;
   limits.max_channels = options.max_channels;
   limits.max_channels_per_uid = options.max_channels_per_uid;
+  limits.share = {options.max_priority, options.max_weight};
   for (const std::string& user : options.allow_users) {
     const auto uid = find_user(user);
     if (!uid) {
@@ -60,7 +61,8 @@ std::optional<std::chrono::nanoseconds> idle_spin(const Options& options) {
 ControlSettings control_settings(const Options& options) {
   ControlSettings settings;
   settings.limits = admission_limits(options);
-  settings.store = {options.pin_chunk_bytes, options.pin_gap, options.require_pinned};
+  settings.store = {options.pin_chunk_bytes, options.pin_gap, options.reclaim_after,
+                    options.require_pinned};
   settings.engine.lane_count = options.lanes.value_or(0);
   settings.engine.depth = options.depth.value_or(0);
   settings.engine.lane_kind =

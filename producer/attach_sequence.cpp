@@ -45,7 +45,10 @@ class AttachSequence {
 
   AttachRequest make_request() const {
     try {
-      return make_attach_request(plan_.geometry, plan_.pipelines);
+      AttachRequest request = make_attach_request(plan_.geometry, plan_.pipelines);
+      request.priority = plan_.priority;
+      request.weight = plan_.weight;
+      return request;
     } catch (const std::length_error& error) {
       fail(AttachFailure::bad_options, error.what(), error.what());
     }

@@ -3,9 +3,11 @@
 #include "producer/channel_connection.hpp"
 #include "producer/producer_error.hpp"
 #include "shared/channel_geometry.hpp"
+#include "shared/channel_priority.hpp"
 #include "shared/socket_path.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +19,8 @@ struct AttachGoal {
   ClientSocketPath path;
   GeometryRequest geometry;
   std::vector<std::string> pipelines;
+  ChannelPriority priority = ChannelPriority::normal;
+  std::uint32_t weight = kDefaultChannelWeight;
   /// Bound of each step: connect, reply, ready.
   std::chrono::nanoseconds step_timeout{};
   /// When this becomes readable the attach is abandoned; -1 for none.

@@ -31,6 +31,8 @@ AttachGoal attach_plan(const ProducerOptions& options) {
   plan.geometry = {options.slot_count, options.input_bytes, options.output_bytes,
                    options.table_bytes};
   plan.pipelines = options.pipelines;
+  plan.priority = options.priority;
+  plan.weight = options.weight;
   plan.step_timeout = options.attach_timeout;
   return plan;
 }

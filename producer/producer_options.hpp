@@ -1,5 +1,7 @@
 #pragma once
 
+#include "shared/channel_priority.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -31,6 +33,11 @@ struct ProducerOptions {
   /// How long a waiting thread polls before it sleeps. Empty: 20 us, or 0 where there are at most
   /// two hardware threads, because polling would then take the daemon's.
   std::optional<std::chrono::nanoseconds> spin{};
+  /// Whose jobs go first wherever both wait. The daemon may allow no more than it likes.
+  ChannelPriority priority = ChannelPriority::normal;
+  /// Share of device time among the producers of the same priority: one of weight 3 gets three times
+  /// what one of weight 1 gets while both have work. 1 to 64, or what the daemon allows.
+  std::uint32_t weight = kDefaultChannelWeight;
 };
 
 }  // namespace overlap

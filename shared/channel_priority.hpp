@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace overlap {
 
@@ -9,6 +10,19 @@ namespace overlap {
 enum class ChannelPriority : std::uint32_t { normal = 0, high = 1, low = 2 };
 
 inline constexpr std::uint32_t kChannelPriorityCount = 3;
+
+/// The name of a priority in options and logs; empty for a number that is none.
+[[nodiscard]] constexpr std::string_view channel_priority_text(ChannelPriority priority) noexcept {
+  switch (priority) {
+    case ChannelPriority::normal:
+      return "normal";
+    case ChannelPriority::high:
+      return "high";
+    case ChannelPriority::low:
+      return "low";
+  }
+  return {};
+}
 
 /// Shares of device time that a channel may ask for among those of its priority.
 inline constexpr std::uint32_t kDefaultChannelWeight = 1;

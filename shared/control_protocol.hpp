@@ -5,6 +5,7 @@
 // minor append fields, which a reader that does not know them ignores and a missing one reads as 0.
 
 #include "shared/channel_geometry.hpp"
+#include "shared/channel_priority.hpp"
 #include "shared/job_status.hpp"
 
 #include <array>
@@ -86,6 +87,9 @@ struct AttachRequest {
   std::uint32_t pipeline_text_bytes;
   /// `pipeline_count` texts, each followed by a zero byte.
   char pipeline_text[kMaxPipelineTextBytes];
+  ChannelPriority priority;
+  /// Share of device time among the channels of its priority; 0 means 1.
+  std::uint32_t weight;
 };
 
 enum class RegionKind : std::uint32_t { control = 0, inputs = 1, outputs = 2, tables = 3 };
@@ -167,8 +171,10 @@ struct StatusReply {
   char version[32];
   char backend[16];
   char device[128];
-  /// Why not the other backend, or empty.
+  /// Why this backend and not the other, or empty.
   char backend_note[512];
+  /// Jobs that ran a second time, alone, after a batch had failed.
+  std::uint64_t jobs_retried;
 };
 
 static_assert(sizeof(MessageHeader) == 16);
@@ -181,6 +187,7 @@ static_assert(offsetof(AttachRequest, slot_count) == 84);
 static_assert(offsetof(AttachRequest, input_bytes) == 88);
 static_assert(offsetof(AttachRequest, wake_kinds) == 112);
 static_assert(offsetof(AttachRequest, pipeline_text) == 128);
+static_assert(offsetof(AttachRequest, priority) == 4224);
 static_assert(sizeof(RegionEntry) == 32);
 static_assert(offsetof(AttachReply, regions) == 88);
 static_assert(sizeof(AttachReply) <= kMaxMessageBytes);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "daemon/control/channel_share.hpp"
 #include "daemon/control/peer_identity.hpp"
 #include "shared/channel_geometry.hpp"
 
@@ -16,6 +17,7 @@ struct AdmissionLimits {
   std::uint64_t max_pinned_bytes = 0;
   std::uint32_t max_channels = 0;
   std::uint32_t max_channels_per_uid = 0;
+  ShareLimits share;
   /// Both empty: everyone who can reach the socket.
   std::vector<uid_t> allowed_users;
   std::vector<gid_t> allowed_groups;

@@ -57,7 +57,8 @@ AttachRefusal output_too_small(const Pipeline& pipeline, std::uint64_t needed,
 
 std::variant<AttachPlan, AttachRefusal> plan_attach(const AttachRequest& request,
                                                     const KernelRegistry& kernels,
-                                                    const GeometryLimits& limits, bool needs_cuda) {
+                                                    const GeometryLimits& limits, bool needs_cuda,
+                                                    const ShareLimits& shares) {
   const auto negotiation = negotiate(request);
   if (const auto* refusal = std::get_if<NegotiationRefusal>(&negotiation)) {
     return AttachRefusal{refusal->code, refusal->text};
@@ -67,7 +68,11 @@ std::variant<AttachPlan, AttachRefusal> plan_attach(const AttachRequest& request
     return AttachRefusal{AttachCode::malformed_request,
                          "the list of pipelines is empty or damaged; name at least one"};
   }
-  AttachPlan plan{std::get<Negotiated>(negotiation), {}, {}};
+  const auto share = plan_share(request, shares);
+  if (const auto* refusal = std::get_if<ShareRefusal>(&share)) {
+    return AttachRefusal{refusal->code, refusal->text};
+  }
+  AttachPlan plan{std::get<Negotiated>(negotiation), {}, {}, std::get<ChannelShare>(share)};
   try {
     for (const std::string& text : *texts) {
       plan.pipelines.push_back(Pipeline::parse(text, kernels));

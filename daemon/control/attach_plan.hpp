@@ -1,5 +1,6 @@
 #pragma once
 
+#include "daemon/control/channel_share.hpp"
 #include "kernels/kernel_registry.hpp"
 #include "kernels/pipeline.hpp"
 #include "shared/channel_geometry.hpp"
@@ -16,6 +17,7 @@ struct AttachPlan {
   Negotiated negotiated;
   ChannelGeometry geometry;
   std::vector<Pipeline> pipelines;
+  ChannelShare share;
 };
 
 /// Why not, for the producer to read.
@@ -29,6 +31,7 @@ struct AttachRefusal {
 [[nodiscard]] std::variant<AttachPlan, AttachRefusal> plan_attach(const AttachRequest& request,
                                                                   const KernelRegistry& kernels,
                                                                   const GeometryLimits& limits,
-                                                                  bool needs_cuda);
+                                                                  bool needs_cuda,
+                                                                  const ShareLimits& shares = {});
 
 }  // namespace overlap

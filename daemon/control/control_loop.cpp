@@ -13,13 +13,17 @@
 namespace overlap {
 namespace {
 
-/// Connections beyond the channels: clients that ask for the status, producers about to attach.
-constexpr std::size_t kSpareConnections = 64;
 constexpr std::uint64_t kAcceptPauseNs = 100'000'000;
 /// How long the channels may take to be given back once their producers have been told.
 constexpr std::uint64_t kLeaveLimitNs = 3'000'000'000;
 
 std::uint32_t key_of(ChannelId id) noexcept { return static_cast<std::uint32_t>(id); }
+
+void watch(EventPoll& poll, int fd, EventSource source) {
+  if (const std::error_code error = poll.add(fd, source)) {
+    throw std::system_error(error, "epoll_ctl");
+  }
+}
 
 }  // namespace
 
@@ -31,14 +35,16 @@ ControlLoop::ControlLoop(Listener& listener, Device& device, const KernelRegistr
       stop_signals_(stop_signals),
       log_(log),
       started_ns_(monotonic_now_ns()),
-      pin_worker_(device, settings.store,
+      pin_worker_(device, settings.store, load_,
                   [this](PinReport report) { mailbox_.post(std::move(report)); }),
-      sessions_({poll_, device, kernels, pin_worker_, engine_, log}, settings.limits,
+      reclaimer_(device, settings.store, load_,
+                 [this](StoreGivenBack report) { mailbox_.post(PinReport(std::move(report))); }),
+      sessions_({poll_, device, kernels, pin_worker_, reclaimer_, engine_, log}, settings.limits,
                 settings.attach_timeout),
-      engine_(device, settings.engine, settings.idle, static_cast<EngineListener&>(*this)) {
-  poll_.add(listener_.descriptor(), EventSource::listener);
-  poll_.add(stop_signals_, EventSource::signals);
-  poll_.add(mailbox_.descriptor(), EventSource::mailbox);
+      engine_(device, settings.engine, settings.idle, static_cast<EngineListener&>(*this), &load_) {
+  watch(poll_, listener_.descriptor(), EventSource::listener);
+  watch(poll_, stop_signals_, EventSource::signals);
+  watch(poll_, mailbox_.descriptor(), EventSource::mailbox);
 }
 
 ControlLoop::~ControlLoop() = default;
@@ -47,9 +53,11 @@ void ControlLoop::on_violation(ChannelId channel, const std::string& why) {
   mailbox_.post(ChannelViolated{channel, why});
 }
 void ControlLoop::on_parked(ChannelId channel, int doorbell) {
-  poll_.add(doorbell, EventSource::doorbell, key_of(channel), EventPoll::Trigger::edge);
+  poll_.arm(doorbell, EventSource::doorbell, key_of(channel));
 }
-void ControlLoop::on_unparked(ChannelId /*channel*/, int doorbell) { poll_.remove(doorbell); }
+void ControlLoop::on_unparked(ChannelId channel, int doorbell) {
+  poll_.disarm(doorbell, EventSource::doorbell, key_of(channel));
+}
 void ControlLoop::on_removed(ChannelId channel) { mailbox_.post(ChannelRemoved{channel}); }
 void ControlLoop::on_drained() { mailbox_.post(EngineDrained{}); }
 void ControlLoop::on_device_lost(int code) { mailbox_.post(DeviceLost{code}); }
@@ -109,21 +117,11 @@ void ControlLoop::accept_all() {
     if (!accepted.socket) {
       return;
     }
-    const auto peer = identify_peer(accepted.socket);
-    if (!peer || sessions_.size() >= settings_.limits.max_channels + kSpareConnections) {
-      const std::string why =
-          peer ? "too many connections are open; close one, or raise max-channels"
-               : "the kernel does not say whose connection this is";
-      log_.warn("refused a connection: {}", why);
-      auto reply = make_message<AttachReply>(MessageType::attach_reply);
-      reply.code = AttachCode::daemon_full;
-      write_text(reply.text, why);
-      // Closing with something unread would reset the connection in front of the answer.
-      static_cast<void>(receive_packet(accepted.socket));
-      static_cast<void>(send_packet(accepted.socket, message_bytes(reply)));
-      continue;
+    if (const auto peer = identify_peer(accepted.socket)) {
+      sessions_.open(std::move(accepted.socket), *peer, monotonic_now_ns());
+    } else {
+      log_.warn("closed a connection: the kernel does not say whose it is");
     }
-    sessions_.open(std::move(accepted.socket), *peer, monotonic_now_ns());
   }
 }
 
@@ -160,8 +158,8 @@ void ControlLoop::check_deadlines() {
   const std::uint64_t now_ns = monotonic_now_ns();
   sessions_.check_deadlines(now_ns);
   if (accept_again_ns_ != 0 && now_ns >= accept_again_ns_) {
-    accept_again_ns_ = 0;
-    poll_.add(listener_.descriptor(), EventSource::listener);
+    const bool is_watched = !poll_.add(listener_.descriptor(), EventSource::listener);
+    accept_again_ns_ = is_watched ? 0 : now_ns + kAcceptPauseNs;
   }
   if (drain_deadline_ns_ != 0 && now_ns >= drain_deadline_ns_) {
     log_.warn("jobs did not finish within the drain time-out; their producers will run them again");
@@ -193,6 +191,7 @@ void ControlLoop::answer_status(const FileDescriptor& socket) {
   reply.pinned_bytes = sessions_.admission().pinned_bytes();
   reply.jobs_done = counters.jobs_done.load(std::memory_order_relaxed);
   reply.jobs_failed = counters.jobs_failed.load(std::memory_order_relaxed);
+  reply.jobs_retried = counters.jobs_retried.load(std::memory_order_relaxed);
   reply.input_bytes_done = counters.input_bytes.load(std::memory_order_relaxed);
   reply.output_bytes_done = counters.output_bytes.load(std::memory_order_relaxed);
   reply.batches = counters.batches.load(std::memory_order_relaxed);
@@ -223,6 +222,7 @@ void ControlLoop::finish_drain() {
   leave_deadline_ns_ = monotonic_now_ns() + kLeaveLimitNs;
   poll_.remove(listener_.descriptor());
   accept_again_ns_ = 0;
+  reclaimer_.finish();
   sessions_.close_all(CloseReason::drain, "the daemon was stopped by its administrator");
 }
 

@@ -85,9 +85,12 @@ class ControlLoop final : private EngineListener {
   bool draining_ = false;
   bool closing_ = false;
   std::optional<int> lost_code_;
+  /// Written by the engine, read by those who would stall it.
+  EngineLoad load_;
   // In this order they are made: the engine stops before the sessions unmap what it may look at, and
-  // all of them before the pin worker does.
+  // all of them before the pin worker and the reclaimer do.
   PinWorker pin_worker_;
+  Reclaimer reclaimer_;
   SessionTable sessions_;
   EngineThread engine_;
 };

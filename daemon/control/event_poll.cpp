@@ -10,6 +10,7 @@ namespace overlap {
 namespace {
 
 constexpr std::size_t kMaxEvents = 64;
+constexpr std::uint32_t kReadable = EPOLLIN | EPOLLRDHUP;
 
 }  // namespace
 
@@ -19,14 +20,31 @@ EventPoll::EventPoll() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
   }
 }
 
-void EventPoll::add(int fd, EventSource source, std::uint32_t key, Trigger trigger) {
+std::error_code EventPoll::add(int fd, EventSource source, std::uint32_t key,
+                               Trigger trigger) noexcept {
+  return control(EPOLL_CTL_ADD, fd, kReadable | (trigger == Trigger::edge ? EPOLLET : 0U), source,
+                 key);
+}
+
+std::error_code EventPoll::add_disarmed(int fd, EventSource source, std::uint32_t key) noexcept {
+  return control(EPOLL_CTL_ADD, fd, EPOLLET, source, key);
+}
+
+void EventPoll::arm(int fd, EventSource source, std::uint32_t key) noexcept {
+  static_cast<void>(control(EPOLL_CTL_MOD, fd, kReadable | EPOLLET, source, key));
+}
+
+void EventPoll::disarm(int fd, EventSource source, std::uint32_t key) noexcept {
+  static_cast<void>(control(EPOLL_CTL_MOD, fd, EPOLLET, source, key));
+}
+
+std::error_code EventPoll::control(int operation, int fd, std::uint32_t events, EventSource source,
+                                   std::uint32_t key) noexcept {
   epoll_event event{};
-  event.events = EPOLLIN | EPOLLRDHUP;
-  if (trigger == Trigger::edge) {
-    event.events |= EPOLLET;
-  }
+  event.events = events;
   event.data.u64 = std::uint64_t{static_cast<std::uint32_t>(source)} << 32U | key;
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+  const int result = ::epoll_ctl(epoll_.get(), operation, fd, &event);
+  return result == 0 ? std::error_code() : std::error_code(errno, std::generic_category());
 }
 
 void EventPoll::remove(int fd) noexcept { ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <system_error>
 
 namespace overlap {
 
@@ -28,7 +29,17 @@ class EventPoll {
     edge,
   };
 
-  void add(int fd, EventSource source, std::uint32_t key = 0, Trigger trigger = Trigger::level);
+  /// @return why the kernel does not watch it: no memory, or too many watches (ENOSPC)
+  [[nodiscard]] std::error_code add(int fd, EventSource source, std::uint32_t key = 0,
+                                    Trigger trigger = Trigger::level) noexcept;
+  /// Takes a descriptor in, edge-triggered, without reporting it yet: `arm` and `disarm` cannot fail
+  /// for want of anything then.
+  [[nodiscard]] std::error_code add_disarmed(int fd, EventSource source,
+                                             std::uint32_t key) noexcept;
+  /// Reports the descriptor, at once if it is readable, with every edge.
+  /// @pre added disarmed
+  void arm(int fd, EventSource source, std::uint32_t key) noexcept;
+  void disarm(int fd, EventSource source, std::uint32_t key) noexcept;
   /// A descriptor that is not there is no error.
   void remove(int fd) noexcept;
 
@@ -37,6 +48,9 @@ class EventPoll {
   [[nodiscard]] std::span<const PolledEvent> wait(std::span<PolledEvent> storage, int limit_ms);
 
  private:
+  [[nodiscard]] std::error_code control(int operation, int fd, std::uint32_t events,
+                                        EventSource source, std::uint32_t key) noexcept;
+
   FileDescriptor epoll_;
 };
 

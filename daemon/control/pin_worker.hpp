@@ -2,40 +2,52 @@
 
 #include "daemon/control/channel_store.hpp"
 #include "daemon/engine/channel.hpp"
+#include "daemon/engine/engine_load.hpp"
 
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <variant>
 
 namespace overlap {
 
-/// What the pin worker has done.
+/// What the pin worker and the reclaimer have done.
 struct StoreAllocated {
   ChannelId channel;
   std::variant<FileDescriptor, StoreRefusal> outcome;
+  std::uint64_t took_ns = 0;
+};
+struct StoreProgress {
+  ChannelId channel;
+  std::uint64_t pinned_bytes;
 };
 struct StorePrepared {
   ChannelId channel;
+  /// Of a channel that was cancelled: a store that was not finished.
   std::variant<ChannelStore, StoreRefusal> outcome;
+  PrepareTimes times;
   std::string warning;
 };
 struct StoreGivenBack {
   ChannelId channel;
   std::string warning;
 };
-using PinReport = std::variant<StoreAllocated, StorePrepared, StoreGivenBack>;
+using PinReport = std::variant<StoreAllocated, StoreProgress, StorePrepared, StoreGivenBack>;
 
-/// The thread that allocates, touches, seals, registers and unregisters: everything that can take
-/// long or holds the driver's lock, one channel at a time.
+/// The thread that allocates, touches, seals and registers, one channel at a time: what takes long or
+/// holds the driver's lock, but never waits for somebody's kernel.
 class PinWorker {
  public:
+  /// @param load the gaps between two pins are made only while it says that jobs run
   /// @param report called on the worker's thread; must not block
-  PinWorker(Device& device, const StoreSettings& settings, std::function<void(PinReport)> report);
+  /// @pre device and load outlive it
+  PinWorker(Device& device, const StoreSettings& settings, const EngineLoad& load,
+            std::function<void(PinReport)> report);
   /// Finishes what was asked for, without gaps.
   ~PinWorker();
   PinWorker(const PinWorker&) = delete;
@@ -45,36 +57,42 @@ class PinWorker {
   void allocate(ChannelId channel, const ChannelGeometry& geometry);
   void prepare(ChannelId channel, FileDescriptor memory, const ChannelGeometry& geometry,
                std::uint64_t features);
-  void give_back(ChannelId channel, ChannelStore store);
+  /// Nobody waits for this channel any more: its work ends at the next opportunity, with a report as
+  /// ever. Without effect on what has been reported.
+  void cancel(ChannelId channel);
 
  private:
   struct Allocate {
-    ChannelId channel;
     ChannelGeometry geometry;
   };
   struct Prepare {
-    ChannelId channel;
     FileDescriptor memory;
     ChannelGeometry geometry;
     std::uint64_t features;
   };
-  struct GiveBack {
+  struct Task {
     ChannelId channel;
-    ChannelStore store;
+    std::variant<Allocate, Prepare> work;
+    bool wanted = true;
   };
-  using Task = std::variant<Allocate, Prepare, GiveBack>;
 
   void post(Task task);
   void run();
-  void perform(Task& task);
-  void pause(std::chrono::nanoseconds gap);
+  [[nodiscard]] PinReport perform(Task& task);
+  [[nodiscard]] PinReport prepare(ChannelId channel, Prepare& work);
+  [[nodiscard]] bool is_wanted();
+  void pause();
 
   Device& device_;
   StoreSettings settings_;
+  const EngineLoad& load_;
   std::function<void(PinReport)> report_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Task> tasks_;
+  /// The channel that is being worked on, and whether somebody still waits for it.
+  std::optional<ChannelId> current_;
+  bool current_wanted_ = true;
   bool stopping_ = false;
   // Last: it uses all of the above.
   std::thread thread_;

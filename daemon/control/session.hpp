@@ -17,13 +17,16 @@ namespace overlap {
 ///    connected ──request──▶ waiting_for_room ──room──▶ allocating ──memory──▶ offered
 ///        │                        │                        │                    │ mapped
 ///        │                        │                        ▼                    ▼
-///        ▼                        ▼                     doomed ◀────────── preparing
-///      gone ◀─────────────────────┴───── (hang-up, time-out, refusal)          │ ready
-///        ▲                                                 │                    ▼
-///        └───────────── returning ◀────────────────────────┴── leaving ◀────── open
+///        │                        │                     doomed ◀────────── preparing
+///        ▼                        ▼                        │                    │ ready
+///      gone ◀─────────────────────┴──── (nothing to free) ─┤                    ▼
+///        ▲                                                 │       leaving ◀── open
+///        └───────────── returning ◀───── (memory to free) ─┴──────────┘
 ///
-/// A connection that ends while the pin worker has its memory is `doomed` until the worker reports;
-/// one that ends while the engine has its channel is `leaving` until the engine lets go.
+/// Arrows down and left are hang-ups, time-outs and refusals. A connection that ends while the pin
+/// worker has its memory is `doomed` until the worker reports; one that ends while the engine has its
+/// channel is `leaving` until the engine lets go. Where memory was allocated, its end is `returning`
+/// until the reclaimer has freed it: `allocating` (if it cannot be offered), `offered`, `doomed`.
 enum class SessionState : std::uint8_t {
   connected,
   waiting_for_room,
@@ -51,8 +54,8 @@ inline constexpr std::array<std::uint16_t, kSessionStateCount> kSessionSteps = [
   };
   from(connected) = bits(waiting_for_room, allocating, gone);
   from(waiting_for_room) = bits(allocating, gone);
-  from(allocating) = bits(offered, doomed, gone);
-  from(offered) = bits(preparing, gone);
+  from(allocating) = bits(offered, doomed, returning, gone);
+  from(offered) = bits(preparing, returning);
   from(preparing) = bits(open, doomed, gone);
   from(open) = bits(leaving);
   from(doomed) = bits(returning, gone);
@@ -73,15 +76,14 @@ struct Session {
   PeerIdentity peer;
   /// CLOCK_MONOTONIC, when the present state has lasted too long; 0 for never.
   std::uint64_t deadline_ns = 0;
-  std::uint64_t attached_ns = 0;
   std::optional<AttachPlan> plan;
   /// Entered in the books; 0 if not.
   std::uint64_t granted_bytes = 0;
-  /// Made when the memory is offered, closed when the engine has let go.
+  /// Made and watched when the memory is offered, closed when the engine has let go.
   FileDescriptor doorbell;
   /// The daemon's end of the pipe that wakes the producer.
   FileDescriptor wake;
-  /// Between `offered` and `preparing` the bare memory, from `open` on the store.
+  /// Until `preparing` the bare memory, from `open` on the store.
   FileDescriptor memory;
   std::optional<ChannelStore> store;
 };

@@ -6,10 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <system_error>
+#include <utility>
 
 namespace overlap {
 namespace {
+
+/// Connections beyond the channels: clients that ask for the status, producers about to attach.
+constexpr std::uint32_t kSpareConnections = 64;
+/// How many of them one user may have.
+constexpr std::uint32_t kSpareConnectionsPerUid = 32;
 
 std::uint32_t key_of(ChannelId id) noexcept { return static_cast<std::uint32_t>(id); }
 
@@ -21,14 +26,45 @@ SessionTable::SessionTable(const SessionServices& services, AdmissionLimits limi
       admission_(std::move(limits)),
       attach_timeout_ns_(static_cast<std::uint64_t>(attach_timeout.count())) {}
 
+std::string SessionTable::why_crowded(uid_t uid) const {
+  const AdmissionLimits& limits = admission_.limits();
+  const std::uint64_t most = std::uint64_t{limits.max_channels} + kSpareConnections;
+  if (connection_count_ >= most) {
+    return "too many connections are open; close one, or raise max-channels";
+  }
+  // Never all of the spare ones: whatever a user's programs do, others can still come.
+  const std::uint64_t most_of_one =
+      std::uint64_t{std::min(limits.max_channels, limits.max_channels_per_uid)} +
+      kSpareConnectionsPerUid;
+  const auto found = connections_by_uid_.find(uid);
+  if (found != connections_by_uid_.end() && found->second >= most_of_one) {
+    return "uid " + std::to_string(uid) + " has " + std::to_string(found->second) +
+           " connections open; close one, or raise max-channels-per-uid";
+  }
+  return {};
+}
+
 void SessionTable::open(FileDescriptor socket, const PeerIdentity& peer, std::uint64_t now_ns) {
+  const std::string crowded = why_crowded(peer.uid);
   const ChannelId id{++last_id_};
   Session& session = sessions_[id];
   session.id = id;
   session.socket = std::move(socket);
   session.peer = peer;
-  session.deadline_ns = now_ns + attach_timeout_ns_;
-  services_.poll.add(session.socket.get(), EventSource::socket, key_of(id));
+  ++connection_count_;
+  ++connections_by_uid_[peer.uid];
+  const std::error_code unwatched =
+      services_.poll.add(session.socket.get(), EventSource::socket, key_of(id));
+  if (!crowded.empty() || unwatched) {
+    // Closing with something unread would reset the connection in front of the answer.
+    static_cast<void>(receive_packet(session.socket));
+    refuse(session, AttachCode::daemon_full,
+           !crowded.empty() ? crowded
+                            : "the daemon cannot watch another connection (" + unwatched.message() +
+                                  "); try again once a producer has left");
+    return;
+  }
+  start_deadline(session, now_ns);
 }
 
 const FileDescriptor* SessionTable::on_readable(std::uint32_t key, std::uint64_t now_ns) {
@@ -46,9 +82,7 @@ const FileDescriptor* SessionTable::on_readable(std::uint32_t key, std::uint64_t
   }
   const auto type = message_type(packet.bytes);
   if (type == MessageType::status_request) {
-    if (session->state == SessionState::connected) {
-      session->deadline_ns = now_ns + attach_timeout_ns_;
-    }
+    // No more time for it: who only ever asks would keep its connection for ever.
     return &session->socket;
   }
   if (session->state == SessionState::connected && type == MessageType::attach_request) {
@@ -65,149 +99,16 @@ const FileDescriptor* SessionTable::on_readable(std::uint32_t key, std::uint64_t
   return nullptr;
 }
 
-void SessionTable::on_attach_request(Session& session, const AttachRequest& request,
-                                     std::uint64_t now_ns) {
-  if (refusing_) {
-    refuse(session, AttachCode::stopping, "the daemon is stopping; try again once it is back");
-    return;
-  }
-  const Admission::Decision permitted = admission_.permit(session.peer);
-  if (permitted.verdict != Admission::Verdict::granted) {
-    refuse(session, AttachCode::not_permitted, permitted.text);
-    return;
-  }
-  auto planned = plan_attach(request, services_.kernels, admission_.limits().geometry,
-                             services_.device.properties().backend == "cuda");
-  if (const auto* refusal = std::get_if<AttachRefusal>(&planned)) {
-    refuse(session, refusal->code, refusal->text);
-    return;
-  }
-  session.plan = std::move(std::get<AttachPlan>(planned));
-  request_room(session, now_ns);
-}
-
-void SessionTable::request_room(Session& session, std::uint64_t now_ns) {
-  const std::uint64_t bytes = session.plan->geometry.total_bytes;
-  const Admission::Decision decision = admission_.grant(session.peer, bytes);
-  switch (decision.verdict) {
-    case Admission::Verdict::granted:
-      session.granted_bytes = bytes;
-      step(session, SessionState::allocating);
-      services_.pin_worker.allocate(session.id, session.plan->geometry);
-      return;
-    case Admission::Verdict::full_for_now:
-      if (session.state == SessionState::connected) {
-        step(session, SessionState::waiting_for_room);
-        session.deadline_ns = now_ns + attach_timeout_ns_;
-      }
-      return;
-    case Admission::Verdict::full:
-    case Admission::Verdict::not_permitted:
-      refuse(session, AttachCode::daemon_full, decision.text);
-      return;
-  }
-}
-
 void SessionTable::on_report(PinReport report, std::uint64_t now_ns) {
   if (auto* allocated = std::get_if<StoreAllocated>(&report)) {
     on_allocated(std::move(*allocated), now_ns);
+  } else if (const auto* progress = std::get_if<StoreProgress>(&report)) {
+    services_.log.debug("channel {}: {} pinned", key_of(progress->channel),
+                        format_bytes(progress->pinned_bytes));
   } else if (auto* prepared = std::get_if<StorePrepared>(&report)) {
     on_prepared(std::move(*prepared));
   } else {
     on_given_back(std::get<StoreGivenBack>(report));
-  }
-}
-
-void SessionTable::on_allocated(StoreAllocated report, std::uint64_t now_ns) {
-  Session* session = find(report.channel);
-  if (session == nullptr) {
-    return;
-  }
-  if (session->state == SessionState::doomed) {
-    finish_return(*session);
-    return;
-  }
-  if (const auto* refusal = std::get_if<StoreRefusal>(&report.outcome)) {
-    refuse(*session, AttachCode::memory_refused, refusal->text);
-    return;
-  }
-  session->memory = std::move(std::get<FileDescriptor>(report.outcome));
-  WakePipe wake;
-  try {
-    session->doorbell = make_eventfd();
-    wake = make_wake_pipe();
-  } catch (const std::system_error& error) {
-    refuse(*session, AttachCode::memory_refused,
-           std::string("the daemon cannot make a doorbell (") + error.what() +
-               "); try again once a producer has left, or raise LimitNOFILE");
-    return;
-  }
-  session->wake = std::move(wake.write_end);
-  auto reply = make_message<AttachReply>(MessageType::attach_reply);
-  reply.code = AttachCode::accepted;
-  reply.abi_major = kAbiMajor;
-  reply.abi_minor = session->plan->negotiated.abi_minor;
-  reply.features_accepted = session->plan->negotiated.features;
-  const GeometryLimits& limits = admission_.limits().geometry;
-  reply.max_slot_count = limits.max_slot_count;
-  reply.max_slot_bytes = limits.max_slot_bytes;
-  reply.max_channel_bytes = limits.max_channel_bytes;
-  write_geometry(reply, session->plan->geometry);
-  write_text(reply.backend, services_.device.properties().backend);
-  const std::array<int, 3> descriptors{session->memory.get(), session->doorbell.get(),
-                                       wake.read_end.get()};
-  // Before the sending: if that fails the session ends as any offered one does. The pin worker has
-  // reported already, so that nothing would end a doomed one.
-  step(*session, SessionState::offered);
-  session->deadline_ns = now_ns + attach_timeout_ns_;
-  if (!send_packet(session->socket, message_bytes(reply), descriptors)) {
-    let_go(*session);
-  }
-}
-
-void SessionTable::on_mapped(Session& session) {
-  step(session, SessionState::preparing);
-  services_.pin_worker.prepare(session.id, std::move(session.memory), session.plan->geometry,
-                               session.plan->negotiated.features);
-}
-
-void SessionTable::on_prepared(StorePrepared report) {
-  Session* session = find(report.channel);
-  if (session == nullptr) {
-    return;
-  }
-  if (!report.warning.empty()) {
-    services_.log.warn("channel {}: {}", key_of(session->id), report.warning);
-  }
-  if (const auto* refusal = std::get_if<StoreRefusal>(&report.outcome)) {
-    if (session->state == SessionState::doomed) {
-      finish_return(*session);
-    } else {
-      refuse(*session, refusal->pinning ? AttachCode::pinning_failed : AttachCode::memory_refused,
-             refusal->text);
-    }
-    return;
-  }
-  session->store = std::move(std::get<ChannelStore>(report.outcome));
-  if (session->state == SessionState::doomed) {
-    let_go(*session);
-    return;
-  }
-  ChannelSetup setup;
-  setup.id = session->id;
-  setup.view = session->store->view();
-  setup.pipelines = session->plan->pipelines;
-  setup.pinning = session->store->pinning;
-  setup.doorbell = session->doorbell.get();
-  setup.wake = session->wake.get();
-  step(*session, SessionState::open);
-  services_.engine.add(std::make_unique<Channel>(std::move(setup)));
-  services_.log.info("channel {}: pid {} attached: {} slots, {}, '{}'", key_of(session->id),
-                     session->peer.pid, session->plan->geometry.slot_count,
-                     format_bytes(session->plan->geometry.total_bytes),
-                     session->plan->pipelines.front().text());
-  if (!send_packet(session->socket, message_bytes(make_message<ReadyNotice>(MessageType::ready)))) {
-    close(*session, CloseReason::none, {});
   }
 }
 
@@ -219,7 +120,8 @@ void SessionTable::on_given_back(const StoreGivenBack& report) {
   if (session == nullptr) {
     return;
   }
-  finish_return(*session);
+  admission_.finish_return(session->granted_bytes);
+  step(*session, SessionState::gone);
 }
 
 void SessionTable::on_violation(ChannelId channel, const std::string& why) {
@@ -236,19 +138,12 @@ void SessionTable::on_removed(ChannelId channel) {
   }
   // Producers share the open files: closing ours would leave them watched.
   services_.engine.forget_doorbell(session->doorbell.get());
-  services_.poll.remove(session->doorbell.get());
-  session->doorbell.reset();
-  session->wake.reset();
-  step(*session, SessionState::returning);
-  services_.pin_worker.give_back(session->id, std::move(*session->store));
-  session->store.reset();
+  end(*session);
 }
 
 void SessionTable::check_deadlines(std::uint64_t now_ns) {
-  for (auto& [id, session] : sessions_) {
-    if (session.deadline_ns == 0 || now_ns < session.deadline_ns) {
-      continue;
-    }
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now_ns) {
+    Session& session = sessions_.at(deadlines_.begin()->second);
     if (session.state == SessionState::waiting_for_room) {
       refuse(session, AttachCode::daemon_full,
              "memory that is being given back did not come back in time; try again");
@@ -267,20 +162,12 @@ void SessionTable::refuse(Session& session, AttachCode code, const std::string& 
     write_text(notice.text, text);
     static_cast<void>(send_packet(session.socket, message_bytes(notice)));
   } else {
-    auto reply = make_message<AttachReply>(MessageType::attach_reply);
-    reply.code = code;
-    reply.abi_major = kAbiMajor;
-    reply.abi_minor = kAbiMinor;
-    const GeometryLimits& limits = admission_.limits().geometry;
-    reply.max_slot_count = limits.max_slot_count;
-    reply.max_slot_bytes = limits.max_slot_bytes;
-    reply.max_channel_bytes = limits.max_channel_bytes;
+    AttachReply reply = make_reply(code);
     write_text(reply.text, text);
     static_cast<void>(send_packet(session.socket, message_bytes(reply)));
   }
-  session.socket.reset();
-  return_room(session);
-  step(session, SessionState::gone);
+  drop_socket(session);
+  end(session);
 }
 
 void SessionTable::close(Session& session, CloseReason reason, const std::string& text) {
@@ -298,19 +185,19 @@ void SessionTable::close(Session& session, CloseReason reason, const std::string
 }
 
 void SessionTable::let_go(Session& session) {
-  session.socket.reset();
+  drop_socket(session);
   switch (session.state) {
     case SessionState::connected:
     case SessionState::waiting_for_room:
     case SessionState::offered:
-      return_room(session);
-      step(session, SessionState::gone);
+      end(session);
       return;
     case SessionState::allocating:
     case SessionState::preparing:
       // From now on, not from the report on: whoever attaches next waits for this memory.
       admission_.start_return(session.peer.uid, session.granted_bytes);
       step(session, SessionState::doomed);
+      services_.pin_worker.cancel(session.id);
       return;
     case SessionState::open:
       admission_.start_return(session.peer.uid, session.granted_bytes);
@@ -318,10 +205,6 @@ void SessionTable::let_go(Session& session) {
       services_.engine.remove(session.id);
       return;
     case SessionState::doomed:
-      step(session, SessionState::returning);
-      services_.pin_worker.give_back(session.id, std::move(*session.store));
-      session.store.reset();
-      return;
     case SessionState::leaving:
     case SessionState::returning:
     case SessionState::gone:
@@ -329,24 +212,72 @@ void SessionTable::let_go(Session& session) {
   }
 }
 
-void SessionTable::return_room(Session& session) {
-  if (session.granted_bytes != 0) {
+void SessionTable::end(Session& session) {
+  const bool is_returning =
+      session.state == SessionState::doomed || session.state == SessionState::leaving;
+  if (session.granted_bytes != 0 && !is_returning) {
     admission_.start_return(session.peer.uid, session.granted_bytes);
-    admission_.finish_return(session.granted_bytes);
-    session.granted_bytes = 0;
   }
-}
-
-void SessionTable::finish_return(Session& session) {
-  admission_.finish_return(session.granted_bytes);
-  step(session, SessionState::gone);
+  if (session.doorbell) {
+    // Shared with the producer: closing it alone would leave it watched.
+    services_.poll.remove(session.doorbell.get());
+    session.doorbell.reset();
+  }
+  session.wake.reset();
+  if (!session.store && !session.memory) {
+    if (session.granted_bytes != 0) {
+      admission_.finish_return(session.granted_bytes);
+    }
+    step(session, SessionState::gone);
+    return;
+  }
+  ChannelStore store;
+  if (session.store) {
+    store = std::move(*session.store);
+    session.store.reset();
+  } else {
+    store.memory = std::move(session.memory);
+  }
+  step(session, SessionState::returning);
+  services_.reclaimer.give_back(session.id, std::move(store));
+  if (waiting_count_ != 0) {
+    services_.reclaimer.hurry();
+  }
 }
 
 void SessionTable::step(Session& session, SessionState to) {
   assert(may_step(session.state, to));
+  drop_deadline(session);
+  if (session.state == SessionState::waiting_for_room) {
+    --waiting_count_;
+  }
   session.state = to;
-  session.deadline_ns = 0;
+  if (to == SessionState::waiting_for_room) {
+    ++waiting_count_;
+  }
   any_gone_ = any_gone_ || to == SessionState::gone;
+}
+
+void SessionTable::start_deadline(Session& session, std::uint64_t now_ns) {
+  drop_deadline(session);
+  session.deadline_ns = now_ns + attach_timeout_ns_;
+  deadlines_.emplace(session.deadline_ns, session.id);
+}
+
+void SessionTable::drop_deadline(Session& session) {
+  if (session.deadline_ns != 0) {
+    deadlines_.erase({session.deadline_ns, session.id});
+    session.deadline_ns = 0;
+  }
+}
+
+void SessionTable::drop_socket(Session& session) {
+  session.socket.reset();
+  --connection_count_;
+  const auto found = connections_by_uid_.find(session.peer.uid);
+  if (--found->second == 0) {
+    connections_by_uid_.erase(found);
+  }
 }
 
 void SessionTable::close_all(CloseReason reason, const std::string& text) {
@@ -369,16 +300,6 @@ void SessionTable::forget_gone(std::uint64_t now_ns) {
       }
     }
   }
-}
-
-std::uint64_t SessionTable::next_deadline_ns() const noexcept {
-  std::uint64_t next_ns = UINT64_MAX;
-  for (const auto& [id, session] : sessions_) {
-    if (session.deadline_ns != 0) {
-      next_ns = std::min(next_ns, session.deadline_ns);
-    }
-  }
-  return next_ns;
 }
 
 Session* SessionTable::find(ChannelId id) {

@@ -3,6 +3,7 @@
 #include "daemon/control/admission.hpp"
 #include "daemon/control/event_poll.hpp"
 #include "daemon/control/pin_worker.hpp"
+#include "daemon/control/reclaimer.hpp"
 #include "daemon/control/session.hpp"
 #include "daemon/engine/engine_thread.hpp"
 
@@ -11,8 +12,9 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <span>
+#include <set>
 #include <string>
+#include <utility>
 
 namespace overlap {
 
@@ -22,6 +24,7 @@ struct SessionServices {
   Device& device;
   const KernelRegistry& kernels;
   PinWorker& pin_worker;
+  Reclaimer& reclaimer;
   EngineThread& engine;
   spdlog::logger& log;
 };
@@ -33,7 +36,7 @@ class SessionTable {
   SessionTable(const SessionServices& services, AdmissionLimits limits,
                std::chrono::nanoseconds attach_timeout);
 
-  /// Takes a new connection in.
+  /// Takes a new connection in, or tells it why not: too many of all or of its user's are open.
   void open(FileDescriptor socket, const PeerIdentity& peer, std::uint64_t now_ns);
   /// Reads a packet that is none of an attach's, or moves the attach on.
   /// @return the connection that asks for the daemon's status, or null
@@ -52,17 +55,26 @@ class SessionTable {
   void forget_gone(std::uint64_t now_ns);
 
   [[nodiscard]] bool empty() const noexcept { return sessions_.empty(); }
-  [[nodiscard]] std::size_t size() const noexcept { return sessions_.size(); }
   [[nodiscard]] const Admission& admission() const noexcept { return admission_; }
   /// The nearest deadline, CLOCK_MONOTONIC; UINT64_MAX if there is none.
-  [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept;
+  [[nodiscard]] std::uint64_t next_deadline_ns() const noexcept {
+    return deadlines_.empty() ? UINT64_MAX : deadlines_.begin()->first;
+  }
 
  private:
+  /// Why another connection of this user is not taken in; empty if it is.
+  [[nodiscard]] std::string why_crowded(uid_t uid) const;
+
+  // The way of an attach, in session_attach.cpp.
   void on_attach_request(Session& session, const AttachRequest& request, std::uint64_t now_ns);
   void request_room(Session& session, std::uint64_t now_ns);
   void on_allocated(StoreAllocated report, std::uint64_t now_ns);
   void on_mapped(Session& session);
   void on_prepared(StorePrepared report);
+  void open_channel(Session& session);
+  [[nodiscard]] bool make_bells(Session& session, FileDescriptor& wake_read_end);
+  [[nodiscard]] AttachReply make_reply(AttachCode code) const;
+
   void on_given_back(const StoreGivenBack& report);
 
   /// Says why not and ends a session that has no channel yet.
@@ -71,17 +83,25 @@ class SessionTable {
   void close(Session& session, CloseReason reason, const std::string& text);
   /// Closes the socket and moves the session on towards `gone`.
   void let_go(Session& session);
-  /// Takes what was never pinned out of the books.
-  void return_room(Session& session);
-  /// The memory of an ended session is back.
-  void finish_return(Session& session);
+  /// Ends a session whose memory nobody else has: sends that to the reclaimer, if there is some.
+  void end(Session& session);
   void step(Session& session, SessionState to);
+  /// The present state has lasted too long when the time of an attach is over.
+  void start_deadline(Session& session, std::uint64_t now_ns);
+  void drop_deadline(Session& session);
+  void drop_socket(Session& session);
   [[nodiscard]] Session* find(ChannelId id);
 
   SessionServices services_;
   Admission admission_;
   std::uint64_t attach_timeout_ns_;
   std::map<ChannelId, Session> sessions_;
+  /// Of the sessions that have one, the nearest first: idle channels cost nothing here.
+  std::set<std::pair<std::uint64_t, ChannelId>> deadlines_;
+  /// Open sockets, with a channel or without.
+  std::map<uid_t, std::uint32_t> connections_by_uid_;
+  std::uint32_t connection_count_ = 0;
+  std::uint32_t waiting_count_ = 0;
   std::uint32_t last_id_ = 0;
   bool refusing_ = false;
   bool any_gone_ = false;

@@ -46,15 +46,14 @@ void print(const StatusReply& status) {
   line("version", std::string(read_text(status.version)));
   line("pid", std::to_string(status.pid));
   line("uptime", std::to_string(status.uptime_ns / 1'000'000'000) + " s");
-  line("backend", std::string(read_text(status.backend)));
+  const std::string why(read_text(status.backend_note));
+  line("backend", std::string(read_text(status.backend)) + (why.empty() ? "" : " (" + why + ")"));
   line("device", std::string(read_text(status.device)));
-  if (!read_text(status.backend_note).empty()) {
-    line("backend note", std::string(read_text(status.backend_note)));
-  }
   line("channels", std::to_string(status.channel_count));
   line("memory", format_bytes(status.pinned_bytes));
   line("jobs done", std::to_string(status.jobs_done));
   line("jobs failed", std::to_string(status.jobs_failed));
+  line("jobs retried", std::to_string(status.jobs_retried));
   line("input", format_bytes(status.input_bytes_done));
   line("output", format_bytes(status.output_bytes_done));
   line("batches", std::to_string(status.batches));

@@ -91,6 +91,21 @@ TEST_F(AttachSequenceTest, GivesUpOnADaemonThatDoesNotAnswer) {
   EXPECT_TRUE(says("20ms")) << text;
 }
 
+TEST_F(AttachSequenceTest, AsksForThePriorityAndTheWeightOfItsGoal) {
+  const FakeDaemon daemon(socket);
+  AttachGoal goal = plan();
+  static_cast<void>(attach_channel(goal));
+  goal.priority = ChannelPriority::low;
+  goal.weight = 7;
+  static_cast<void>(attach_channel(goal));
+  const std::vector<AttachRequest> sut = daemon.requests();
+  ASSERT_EQ(sut.size(), 2U);
+  EXPECT_EQ(sut[0].priority, ChannelPriority::normal);
+  EXPECT_EQ(sut[0].weight, 1U);
+  EXPECT_EQ(sut[1].priority, ChannelPriority::low);
+  EXPECT_EQ(sut[1].weight, 7U);
+}
+
 TEST_F(AttachSequenceTest, PassesARefusalOn) {
   const FakeDaemon daemon(socket, {{.attach = DaemonScript::Attach::refuse,
                                     .code = AttachCode::version_mismatch,

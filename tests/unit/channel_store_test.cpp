@@ -56,15 +56,22 @@ class ChannelStoreTest : public ::testing::Test {
   std::vector<PinRange> ranges_ = pin_ranges(plan_pinning(geometry_, kChunkBytes));
   PinBook device_;
   StoreSettings settings_;
-  std::vector<std::chrono::nanoseconds> pauses_;
   std::string warning_;
-  Pause pause_ = [this](std::chrono::nanoseconds gap) { pauses_.push_back(gap); };
+  PrepareTimes times_;
+  /// Bytes that were pinned at each gap between two pins.
+  std::vector<std::uint64_t> gaps_;
+  PrepareSteps steps_{[] { return true; },
+                      [this](std::uint64_t pinned) { gaps_.push_back(pinned); }};
 
   [[nodiscard]] FileDescriptor allocate() const {
     return std::get<FileDescriptor>(allocate_store(geometry_));
   }
   [[nodiscard]] std::variant<ChannelStore, StoreRefusal> prepare(FileDescriptor memory) {
-    return prepare_store(std::move(memory), geometry_, 0, device_, settings_, pause_, warning_);
+    return prepare_store(std::move(memory), geometry_, 0, device_, settings_, steps_, times_,
+                         warning_);
+  }
+  [[nodiscard]] static std::string give_back_at_once(ChannelStore store, Device& device) {
+    return give_back(std::move(store), device, [] {});
   }
   [[nodiscard]] ChannelStore prepared() { return std::get<ChannelStore>(prepare(allocate())); }
   [[nodiscard]] std::size_t pinned_count() { return device_.script().pinned_range_count(); }
@@ -142,19 +149,46 @@ TEST_F(ChannelStoreTest, PinsNeitherControlWordsNorTables) {
 }
 
 TEST_F(ChannelStoreTest, LetsOthersToTheDriverBetweenTwoCalls) {
-  settings_.pin_gap = std::chrono::microseconds(7);
   ChannelStore sut = prepared();
-  EXPECT_EQ(pauses_, std::vector<std::chrono::nanoseconds>(ranges_.size() - 1, settings_.pin_gap));
-  pauses_.clear();
-  EXPECT_EQ(give_back(std::move(sut), device_, settings_.pin_gap, pause_), "");
-  EXPECT_EQ(pauses_, std::vector<std::chrono::nanoseconds>(ranges_.size() - 1, settings_.pin_gap));
+  EXPECT_EQ(gaps_, (std::vector<std::uint64_t>{8192, 16384, 20480, 28672, 36864}));
+  std::vector<std::size_t> pinned_before_each;
+  EXPECT_EQ(
+      give_back(std::move(sut), device_, [&] { pinned_before_each.push_back(pinned_count()); }),
+      "");
+  EXPECT_EQ(pinned_before_each, (std::vector<std::size_t>{6, 5, 4, 3, 2, 1}));
+}
+
+TEST_F(ChannelStoreTest, IsPinnedNoFurtherOnceNobodyWantsIt) {
+  for (std::size_t wanted_pins = 0; wanted_pins < ranges_.size(); ++wanted_pins) {
+    steps_.is_wanted = [&] { return pinned_count() < wanted_pins; };
+    auto sut = prepare(allocate());
+    ASSERT_TRUE(std::holds_alternative<ChannelStore>(sut));
+    auto& store = std::get<ChannelStore>(sut);
+    EXPECT_EQ(store.pinned.size(), wanted_pins);
+    EXPECT_EQ(give_back_at_once(std::move(store), device_), "");
+    EXPECT_EQ(pinned_count(), 0U);
+  }
+}
+
+TEST_F(ChannelStoreTest, IsNotPublishedOnceNobodyWantsIt) {
+  // Wanted until the last range is pinned.
+  steps_.is_wanted = [&] { return pinned_count() < ranges_.size(); };
+  const ChannelStore sut = std::get<ChannelStore>(prepare(allocate()));
+  EXPECT_EQ(sut.pinned.size(), ranges_.size());
+  EXPECT_FALSE(is_published(sut.view()));
+}
+
+TEST_F(ChannelStoreTest, SaysWhereTheTimeWent) {
+  static_cast<void>(prepared());
+  EXPECT_GT(times_.touch_ns, 0U);
+  EXPECT_GT(times_.pin_ns, 0U);
 }
 
 TEST_F(ChannelStoreTest, GivesBackEveryRangeOnce) {
   ChannelStore sut = prepared();
   EXPECT_EQ(pinned_count(), ranges_.size());
   std::vector<std::byte*> expected = sut.pinned;
-  EXPECT_EQ(give_back(std::move(sut), device_, settings_.pin_gap, pause_), "");
+  EXPECT_EQ(give_back_at_once(std::move(sut), device_), "");
   EXPECT_EQ(pinned_count(), 0U);
   std::sort(expected.begin(), expected.end());
   std::sort(device_.unpins.begin(), device_.unpins.end());
@@ -166,9 +200,9 @@ TEST_F(ChannelStoreTest, GivesBackTheRestWhereOneUnpinningFails) {
     PinBook device;
     device.script().fail(Call::unpin, nth, kFailed);
     ChannelStore sut = std::get<ChannelStore>(
-        prepare_store(allocate(), geometry_, 0, device, settings_, pause_, warning_));
-    EXPECT_TRUE(says(give_back(std::move(sut), device, settings_.pin_gap, pause_),
-                     {"unpinning failed", "scripted error 2"}));
+        prepare_store(allocate(), geometry_, 0, device, settings_, steps_, times_, warning_));
+    EXPECT_TRUE(
+        says(give_back_at_once(std::move(sut), device), {"unpinning failed", "scripted error 2"}));
     EXPECT_EQ(device.unpins.size(), ranges_.size());
     EXPECT_EQ(device.script().pinned_range_count(), 0U);
   }
@@ -180,7 +214,8 @@ TEST_F(ChannelStoreTest, RollsBackWhereverPinningFailsAndRefusesIfItMustBePinned
     for (std::size_t nth = 1; nth <= ranges_.size(); ++nth) {
       PinBook device;
       device.script().fail(Call::pin, nth, {DeviceOutcome::failed, code});
-      const auto sut = prepare_store(allocate(), geometry_, 0, device, settings_, pause_, warning_);
+      const auto sut =
+          prepare_store(allocate(), geometry_, 0, device, settings_, steps_, times_, warning_);
       const auto* refused = std::get_if<StoreRefusal>(&sut);
       ASSERT_NE(refused, nullptr) << nth;
       EXPECT_TRUE(refused->pinning);
@@ -198,14 +233,13 @@ TEST_F(ChannelStoreTest, GoesOnUnpinnedWithAWarningIfItNeedNotBePinned) {
     PinBook device;
     device.script().fail(Call::pin, nth, kFailed);
     warning_.clear();
-    auto sut = prepare_store(allocate(), geometry_, 0, device, settings_, pause_, warning_);
+    auto sut = prepare_store(allocate(), geometry_, 0, device, settings_, steps_, times_, warning_);
     ASSERT_TRUE(std::holds_alternative<ChannelStore>(sut)) << nth;
     EXPECT_TRUE(says(warning_, {"scripted error 2", "pageable"}));
     EXPECT_TRUE(std::get<ChannelStore>(sut).pinned.empty());
     EXPECT_EQ(device.script().pinned_range_count(), 0U);
     EXPECT_TRUE(is_published(std::get<ChannelStore>(sut).view()));
-    EXPECT_EQ(give_back(std::move(std::get<ChannelStore>(sut)), device, settings_.pin_gap, pause_),
-              "");
+    EXPECT_EQ(give_back_at_once(std::move(std::get<ChannelStore>(sut)), device), "");
     EXPECT_EQ(device.unpins.size(), nth - 1);
   }
 }
@@ -228,7 +262,7 @@ TEST_F(ChannelStoreTest, IsSealedInPlaceWhileBothMappingsGoOnWorking) {
   EXPECT_EQ(their_view.output(4)[3999], std::byte{0x78});
 }
 
-TEST_F(ChannelStoreTest, HoldsNothingOfWhatTheProducerWroteBeforeItBegan) {
+TEST_F(ChannelStoreTest, HoldsNoWordNorRingThatTheProducerWroteBeforeItBegan) {
   FileDescriptor memory = allocate();
   const FileDescriptor theirs(::fcntl(memory.get(), F_DUPFD_CLOEXEC, 0));
   const ChannelMapping producer(theirs, geometry_.total_bytes, InheritMapping::no);
@@ -241,9 +275,29 @@ TEST_F(ChannelStoreTest, HoldsNothingOfWhatTheProducerWroteBeforeItBegan) {
   EXPECT_EQ(view.producer_words().waiting.load(), 0U);
   EXPECT_EQ(view.daemon_words().completion_tail.load(), 0U);
   EXPECT_FALSE(view.semaphore().try_wait());
-  const auto areas = sut.mapping.bytes().subspan(geometry_.issued_offset_bytes);
+  const auto rings = sut.mapping.bytes().subspan(
+      geometry_.submissions_offset_bytes,
+      geometry_.inputs_offset_bytes - geometry_.submissions_offset_bytes);
   EXPECT_TRUE(
-      std::all_of(areas.begin(), areas.end(), [](std::byte b) { return b == std::byte{0}; }));
+      std::all_of(rings.begin(), rings.end(), [](std::byte b) { return b == std::byte{0}; }));
+}
+
+TEST_F(ChannelStoreTest, LeavesTheAreasAsTheProducerMayHaveWrittenThemByNow) {
+  FileDescriptor memory = allocate();
+  const FileDescriptor theirs(::fcntl(memory.get(), F_DUPFD_CLOEXEC, 0));
+  const ChannelMapping producer(theirs, geometry_.total_bytes, InheritMapping::no);
+  const ChannelView their_view(producer.bytes(), geometry_);
+  their_view.input(4)[4095] = std::byte{0x77};
+  const ChannelStore sut = std::get<ChannelStore>(prepare(std::move(memory)));
+  EXPECT_EQ(sut.view().input(4)[4095], std::byte{0x77});
+  EXPECT_EQ(sut.view().input(3)[4095], std::byte{0});
+}
+
+TEST_F(ChannelStoreTest, NeedsNoDescriptorOnceItIsMapped) {
+  FileDescriptor memory = allocate();
+  const std::size_t before = testing::open_descriptor_count();
+  const ChannelStore sut = std::get<ChannelStore>(prepare(std::move(memory)));
+  EXPECT_EQ(testing::open_descriptor_count(), before - 1);
 }
 
 TEST_F(ChannelStoreTest, HasItsPagesBackThatTheProducerPunchedOut) {
@@ -275,7 +329,7 @@ TEST_F(ChannelStoreTest, IsRefusedUnpinnedWhereTheProducerSealedItFirst) {
 TEST_F(ChannelStoreTest, ClosesItsMemoryWhenItIsGivenBack) {
   const std::size_t before = testing::open_descriptor_count();
   for (int round = 0; round < 100; ++round) {
-    EXPECT_EQ(give_back(prepared(), device_, settings_.pin_gap, pause_), "");
+    EXPECT_EQ(give_back_at_once(prepared(), device_), "");
   }
   EXPECT_EQ(testing::open_descriptor_count(), before);
   EXPECT_EQ(pinned_count(), 0U);
@@ -286,7 +340,7 @@ TEST_F(ChannelStoreTest, PairsPinsAndUnpinsForEveryNumberOfSlots) {
     for (const std::uint64_t bytes : {1U, 256U, 4096U, 4097U, 12288U, 100000U}) {
       geometry_ = std::get<ChannelGeometry>(
           plan_geometry({slots, bytes, bytes, 0}, {1024, 1U << 20U, 0, 1U << 26U}));
-      EXPECT_EQ(give_back(prepared(), device_, settings_.pin_gap, pause_), "");
+      EXPECT_EQ(give_back_at_once(prepared(), device_), "");
       EXPECT_EQ(pinned_count(), 0U) << slots << " of " << bytes;
     }
   }

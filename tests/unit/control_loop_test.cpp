@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -74,6 +75,7 @@ TEST_F(ControlLoopTest, TellsItsStatusToWhoeverAsks) {
   EXPECT_EQ(busy.channel_count, 1U);
   EXPECT_EQ(busy.pinned_bytes, channel_bytes(page_slots(4)));
   EXPECT_EQ(busy.jobs_failed, 0U);
+  EXPECT_EQ(busy.jobs_retried, 0U);
   EXPECT_EQ(busy.input_bytes_done, 3U * 4096);
   EXPECT_EQ(busy.output_bytes_done, 3U * 4096);
   EXPECT_GE(busy.batches, 1U);
@@ -284,13 +286,13 @@ TEST_F(ControlLoopTest, AcceptsAgainOnceThereAreDescriptors) {
   EXPECT_EQ(waited.ask_status().channel_count, 1U);
 }
 
-TEST_F(ControlLoopTest, TurnsAwayMoreConnectionsThanItKeeps) {
+TEST_F(ControlLoopTest, KeepsRoomForOthersWhateverOneUserConnects) {
   settings_.limits.max_channels = 1;
   start();
   RawClient neighbour = attached(1);
   std::vector<RawClient> crowd;
-  // The room beyond the channels is for 64.
-  for (int i = 0; i < 64; ++i) {
+  // Half of the room of 64 beyond the channels is for others.
+  for (int i = 0; i < 32; ++i) {
     crowd.push_back(client());
     EXPECT_EQ(crowd.back().ask_status().channel_count, 1U) << i;
   }
@@ -298,9 +300,10 @@ TEST_F(ControlLoopTest, TurnsAwayMoreConnectionsThanItKeeps) {
   const AttachReply reply = sut.receive_reply();
   EXPECT_EQ(reply.code, AttachCode::daemon_full);
   EXPECT_TRUE(says(std::string(read_text(reply.text)),
-                   {"too many connections are open", "raise max-channels"}));
+                   {"uid " + std::to_string(::geteuid()) + " has 33 connections open",
+                    "raise max-channels-per-uid"}));
   EXPECT_TRUE(sut.sees_the_end());
-  EXPECT_TRUE(says(daemon_->log_text(), {"too many connections are open"}));
+  EXPECT_TRUE(says(daemon_->log_text(), {"33 connections open"}));
   neighbour.submit(1, 0);
   EXPECT_TRUE(neighbour.collect());
   crowd.clear();
@@ -319,6 +322,38 @@ TEST_F(ControlLoopTest, LogsOneLineWhenAProducerComes) {
   const std::string log = daemon_->log_text();
   EXPECT_TRUE(says(log, {"attached: 4 slots", "'copy'", std::to_string(::getpid())}));
   EXPECT_EQ(log.find('\n'), log.size() - 1) << log;
+  EXPECT_EQ(log.find("priority"), std::string::npos) << log;
+  EXPECT_EQ(log.find("weight"), std::string::npos) << log;
+}
+
+TEST_F(ControlLoopTest, LogsAShareThatIsNotTheDefault) {
+  start();
+  AttachRequest request = make_attach_request(page_slots(1), std::vector<std::string>{"copy"});
+  request.priority = ChannelPriority::high;
+  request.weight = 8;
+  RawClient producer = client();
+  ASSERT_TRUE(producer.send(request));
+  EXPECT_EQ(producer.receive_reply().code, AttachCode::accepted);
+  producer.map();
+  producer.await_ready();
+  EXPECT_TRUE(says(daemon_->log_text(), {"'copy', priority high, weight 8"}));
+}
+
+TEST_F(ControlLoopTest, RefusesAShareAboveItsLimits) {
+  settings_.limits.share = {ChannelPriority::normal, 4};
+  start();
+  for (const auto& [priority, weight, word] :
+       {std::tuple(ChannelPriority::high, 1U, "max-priority"),
+        std::tuple(ChannelPriority::low, 5U, "max-weight")}) {
+    AttachRequest request = make_attach_request(page_slots(1), std::vector<std::string>{"copy"});
+    request.priority = priority;
+    request.weight = weight;
+    RawClient sut = client();
+    ASSERT_TRUE(sut.send(request));
+    const AttachReply reply = sut.receive_reply();
+    EXPECT_EQ(reply.code, AttachCode::not_permitted);
+    EXPECT_TRUE(says(read_text(reply.text), {word}));
+  }
 }
 
 TEST(ControlLoopOnTheHost, ServesAndStops) {

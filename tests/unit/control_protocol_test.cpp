@@ -52,7 +52,7 @@ static_assert(offsetof(MessageHeader, type) == 4 && sizeof(MessageHeader::type) 
 static_assert(offsetof(MessageHeader, struct_bytes) == 8);
 static_assert(offsetof(MessageHeader, reserved) == 12 && sizeof(MessageHeader::reserved) == 4);
 
-static_assert(sizeof(AttachRequest) == 4224 && kHasNoGap<AttachRequest>);
+static_assert(sizeof(AttachRequest) == 4232 && kHasNoGap<AttachRequest>);
 static_assert(offsetof(AttachRequest, abi_major) == 16);
 static_assert(offsetof(AttachRequest, abi_minor_min) == 20);
 static_assert(offsetof(AttachRequest, abi_minor_max) == 24);
@@ -71,6 +71,8 @@ static_assert(offsetof(AttachRequest, output_location) == 116);
 static_assert(offsetof(AttachRequest, pipeline_count) == 120);
 static_assert(offsetof(AttachRequest, pipeline_text_bytes) == 124);
 static_assert(offsetof(AttachRequest, pipeline_text) == 128);
+static_assert(offsetof(AttachRequest, priority) == 4224);
+static_assert(offsetof(AttachRequest, weight) == 4228);
 
 static_assert(sizeof(RegionEntry) == 32 && kHasNoGap<RegionEntry>);
 static_assert(offsetof(RegionEntry, kind) == 0 && offsetof(RegionEntry, descriptor_index) == 4);
@@ -100,7 +102,7 @@ static_assert(sizeof(ClosingNotice) == 1048 && kHasNoGap<ClosingNotice>);
 static_assert(offsetof(ClosingNotice, reason) == 16 && offsetof(ClosingNotice, reserved) == 20);
 static_assert(offsetof(ClosingNotice, text) == 24);
 
-static_assert(sizeof(StatusReply) == 784 && kHasNoGap<StatusReply>);
+static_assert(sizeof(StatusReply) == 792 && kHasNoGap<StatusReply>);
 static_assert(offsetof(StatusReply, pid) == 16 && offsetof(StatusReply, channel_count) == 20);
 static_assert(offsetof(StatusReply, uptime_ns) == 24 && offsetof(StatusReply, pinned_bytes) == 32);
 static_assert(offsetof(StatusReply, jobs_done) == 40 && offsetof(StatusReply, jobs_failed) == 48);
@@ -111,6 +113,7 @@ static_assert(offsetof(StatusReply, producer_wakes) == 80);
 static_assert(offsetof(StatusReply, engine_sleeps) == 88);
 static_assert(offsetof(StatusReply, version) == 96 && offsetof(StatusReply, backend) == 128);
 static_assert(offsetof(StatusReply, device) == 144 && offsetof(StatusReply, backend_note) == 272);
+static_assert(offsetof(StatusReply, jobs_retried) == 784);
 
 constexpr GeometryRequest kGeometry{3, 5000, 100, 70};
 
@@ -145,8 +148,8 @@ TEST(ControlProtocol, ReadsBackEveryMessageItWrote) {
 
 TEST(ControlProtocol, BeginsEveryMessageWithMagicTypeAndLength) {
   const auto sut = packet_of(make_message<StatusReply>(MessageType::status_reply));
-  EXPECT_EQ(std::memcmp(sut.data(), "OVLC\x08\0\0\0\x10\x03\0\0\0\0\0\0", 16), 0);
-  EXPECT_EQ(std::ranges::count(sut, std::byte{0}), 784 - 7);
+  EXPECT_EQ(std::memcmp(sut.data(), "OVLC\x08\0\0\0\x18\x03\0\0\0\0\0\0", 16), 0);
+  EXPECT_EQ(std::ranges::count(sut, std::byte{0}), 792 - 7);
 }
 
 TEST(ControlProtocol, ReadsNoMessageOfAnotherType) {
@@ -174,7 +177,7 @@ TEST(ControlProtocol, ReadsNothingOfAStranger) {
 
 TEST(ControlProtocol, ReadsNothingThatLiesAboutItsLength) {
   auto request = request_of();
-  for (const std::uint32_t lie : {0U, 15U, 16U, 4223U, 4225U, 8192U, 1U << 31U, UINT32_MAX}) {
+  for (const std::uint32_t lie : {0U, 15U, 16U, 4231U, 4233U, 8192U, 1U << 31U, UINT32_MAX}) {
     request.header.struct_bytes = lie;
     EXPECT_FALSE(message_type(packet_of(request))) << lie;
   }
@@ -200,6 +203,8 @@ TEST(ControlProtocol, ReadsAShorterMessageOfAnEarlierMinorAsZerosBehindItsEnd) {
   EXPECT_EQ(sut->slot_count, 3U);
   EXPECT_EQ(sut->input_bytes, 0U);
   EXPECT_EQ(sut->pipeline_count, 0U);
+  EXPECT_EQ(sut->priority, ChannelPriority::normal);
+  EXPECT_EQ(sut->weight, 0U);
 }
 
 TEST(ControlProtocol, CutsATextThatIsTooLongAndKeepsTheTerminator) {
@@ -223,7 +228,7 @@ TEST(ControlProtocol, ReadsATextWithoutTerminatorUpToTheEndOfItsField) {
 
 TEST(ControlProtocol, AsksForWhatTheProducerWants) {
   const AttachRequest sut = request_of();
-  EXPECT_EQ(sut.header.struct_bytes, 4224U);
+  EXPECT_EQ(sut.header.struct_bytes, 4232U);
   EXPECT_EQ(sut.abi_major, 1U);
   EXPECT_EQ(sut.abi_minor_min, 0U);
   EXPECT_EQ(sut.abi_minor_max, 0U);

@@ -70,6 +70,8 @@ TEST(Options, AreTheDefaultsOfTheStructWithoutArguments) {
   EXPECT_EQ(sut.max_pinned_bytes, defaults.max_pinned_bytes);
   EXPECT_EQ(sut.max_channels, defaults.max_channels);
   EXPECT_EQ(sut.max_channels_per_uid, defaults.max_channels_per_uid);
+  EXPECT_EQ(sut.max_priority, defaults.max_priority);
+  EXPECT_EQ(sut.max_weight, defaults.max_weight);
   EXPECT_EQ(sut.allow_users, defaults.allow_users);
   EXPECT_EQ(sut.allow_groups, defaults.allow_groups);
   EXPECT_EQ(sut.attach_timeout, defaults.attach_timeout);
@@ -78,6 +80,7 @@ TEST(Options, AreTheDefaultsOfTheStructWithoutArguments) {
   EXPECT_EQ(sut.require_pinned, defaults.require_pinned);
   EXPECT_EQ(sut.pin_chunk_bytes, defaults.pin_chunk_bytes);
   EXPECT_EQ(sut.pin_gap, defaults.pin_gap);
+  EXPECT_EQ(sut.reclaim_after, defaults.reclaim_after);
   EXPECT_EQ(sut.log_level, defaults.log_level);
   EXPECT_EQ(sut.log_file, defaults.log_file);
 }
@@ -103,12 +106,15 @@ TEST(Options, AreAllReadFromTheCommandLine) {
                                              "--max-pinned-bytes=2GiB",
                                              "--max-channels=9",
                                              "--max-channels-per-uid=3",
+                                             "--max-priority=low",
+                                             "--max-weight=5",
                                              "--attach-timeout=250ms",
                                              "--drain-timeout=1s",
                                              "--idle-spin=0us",
                                              "--require-pinned=yes",
                                              "--pin-chunk=4MiB",
                                              "--pin-gap=500us",
+                                             "--reclaim-after=3s",
                                              "--log-level=debug",
                                              "--log-file=/var/log/overlapd.log"});
   const Options& sut = loaded.options;
@@ -131,12 +137,15 @@ TEST(Options, AreAllReadFromTheCommandLine) {
   EXPECT_EQ(sut.max_pinned_bytes, 2'147'483'648U);
   EXPECT_EQ(sut.max_channels, 9U);
   EXPECT_EQ(sut.max_channels_per_uid, 3U);
+  EXPECT_EQ(sut.max_priority, ChannelPriority::low);
+  EXPECT_EQ(sut.max_weight, 5U);
   EXPECT_EQ(sut.attach_timeout, 250ms);
   EXPECT_EQ(sut.drain_timeout, 1s);
   EXPECT_EQ(sut.idle_spin, 0s);
   EXPECT_TRUE(sut.require_pinned);
   EXPECT_EQ(sut.pin_chunk_bytes, 4'194'304U);
   EXPECT_EQ(sut.pin_gap, 500us);
+  EXPECT_EQ(sut.reclaim_after, 3s);
   EXPECT_EQ(sut.log_level, Options::LogLevel::debug);
   EXPECT_EQ(sut.log_file, "/var/log/overlapd.log");
   for (const OptionOrigin& setting : loaded.origins) {

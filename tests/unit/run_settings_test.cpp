@@ -25,6 +25,8 @@ TEST(RunSettings, CarryEveryLimitToTheControlThread) {
   options.max_pinned_bytes = 14 * kMiB;
   options.max_channels = 15;
   options.max_channels_per_uid = 16;
+  options.max_priority = ChannelPriority::low;
+  options.max_weight = 17;
   const AdmissionLimits sut = control_settings(options).limits;
   EXPECT_EQ(sut.geometry.max_slot_count, 11U);
   EXPECT_EQ(sut.geometry.max_slot_bytes, 12 * kMiB);
@@ -33,12 +35,15 @@ TEST(RunSettings, CarryEveryLimitToTheControlThread) {
   EXPECT_EQ(sut.max_pinned_bytes, 14 * kMiB);
   EXPECT_EQ(sut.max_channels, 15U);
   EXPECT_EQ(sut.max_channels_per_uid, 16U);
+  EXPECT_EQ(sut.share.max_priority, ChannelPriority::low);
+  EXPECT_EQ(sut.share.max_weight, 17U);
 }
 
 TEST(RunSettings, CarryPinningTimesAndBatches) {
   Options options;
   options.pin_chunk_bytes = 3 * kMiB;
   options.pin_gap = 4us;
+  options.reclaim_after = 10ms;
   options.require_pinned = true;
   options.attach_timeout = 5ms;
   options.drain_timeout = 6ms;
@@ -48,6 +53,7 @@ TEST(RunSettings, CarryPinningTimesAndBatches) {
   const ControlSettings sut = control_settings(options);
   EXPECT_EQ(sut.store.pin_chunk_bytes, 3 * kMiB);
   EXPECT_EQ(sut.store.pin_gap, 4us);
+  EXPECT_EQ(sut.store.reclaim_after, 10ms);
   EXPECT_TRUE(sut.store.require_pinned);
   EXPECT_EQ(sut.attach_timeout, 5ms);
   EXPECT_EQ(sut.drain_timeout, 6ms);

@@ -88,6 +88,48 @@ TEST_F(SessionRoomTest, SurvivesAHangUpWhilePreparing) {
   EXPECT_TRUE(everything_is_given_back());
 }
 
+TEST_F(SessionRoomTest, PinsNothingMoreForAProducerThatHungUpMeanwhile) {
+  start();
+  device_.pin_gate.close();
+  RawClient sut = client();
+  sut.send_request({16, 4096, 4096, 0});
+  EXPECT_EQ(sut.receive_reply().code, AttachCode::accepted);
+  sut.map();
+  ASSERT_TRUE(device_.pin_gate.await_visitor());
+  sut.hang_up();
+  ASSERT_TRUE(eventually([&] { return daemon_->status().channel_count == 0; }));
+  device_.pin_gate.open();
+  // Eight chunks there would have been.
+  RawClient next = attached();
+  EXPECT_TRUE(serves(next));
+  next.hang_up();
+  EXPECT_TRUE(everything_is_given_back());
+  EXPECT_EQ(device_.calls(Call::pin), 1U + 2U);
+}
+
+TEST_F(SessionRoomTest, LetsOthersComeAndWorkWhileAnUnpinningHangs) {
+  start();
+  RawClient neighbour = attached();
+  RawClient leaving = attached();
+  device_.unpin_gate.close();
+  leaving.hang_up();
+  ASSERT_TRUE(device_.unpin_gate.await_visitor());
+  // As behind a kernel that does not end: all of this happens while the call has not returned.
+  EXPECT_TRUE(serves(neighbour));
+  RawClient coming = attached();
+  EXPECT_TRUE(serves(coming));
+  RawClient leaving_too = attached();
+  EXPECT_TRUE(serves(leaving_too));
+  leaving_too.hang_up();
+  EXPECT_TRUE(eventually([&] { return daemon_->status().channel_count == 2; }));
+  EXPECT_TRUE(serves(neighbour, 2));
+  EXPECT_EQ(device_.calls(Call::unpin), 0U);
+  device_.unpin_gate.open();
+  neighbour.hang_up();
+  coming.hang_up();
+  EXPECT_TRUE(everything_is_given_back());
+}
+
 TEST_F(SessionRoomTest, UnpinsOnlyOnceTheJobsOfAProducerThatWentAreOver) {
   start();
   RawClient sut = attached();

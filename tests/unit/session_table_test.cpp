@@ -62,6 +62,22 @@ TEST_F(SessionTableTest, DropsWhoConnectsAndSaysNothing) {
   EXPECT_EQ(device_.calls(Call::pin), 0U);
 }
 
+TEST_F(SessionTableTest, DropsWhoOnlyEverAsksForTheStatus) {
+  settings_.attach_timeout = 50ms;
+  start();
+  RawClient sut = client();
+  const auto question = make_message<StatusRequest>(MessageType::status_request);
+  // Far more questions than fit into the time, each with its answer, until the end comes.
+  const auto deadline = std::chrono::steady_clock::now() + testing::kPatience;
+  bool told = false;
+  while (!told && std::chrono::steady_clock::now() < deadline && sut.send(question)) {
+    const Packet packet = sut.receive();
+    const auto reply = read_message<AttachReply>(packet.bytes, MessageType::attach_reply);
+    told = reply && reply->code == AttachCode::timed_out;
+  }
+  EXPECT_TRUE(told);
+}
+
 TEST_F(SessionTableTest, PinsNothingForWhoNeverMapsTheMemory) {
   settings_.attach_timeout = 50ms;
   start();
@@ -145,6 +161,18 @@ TEST_F(SessionTableTest, RefusesARequestThatIsCutShort) {
     EXPECT_NE(sut.receive_reply().code, AttachCode::accepted) << bytes;
     EXPECT_TRUE(sut.sees_the_end());
   }
+}
+
+TEST_F(SessionTableTest, TakesARequestOfTheTimeBeforePriorities) {
+  start();
+  AttachRequest whole = make_attach_request(page_slots(kSlots), std::vector<std::string>{"copy"});
+  whole.header.struct_bytes = offsetof(AttachRequest, priority);
+  RawClient sut = client();
+  ASSERT_TRUE(sut.send_bytes(message_bytes(whole).first(whole.header.struct_bytes)));
+  EXPECT_EQ(sut.receive_reply().code, AttachCode::accepted);
+  sut.map();
+  sut.await_ready();
+  EXPECT_TRUE(serves(sut));
 }
 
 TEST_F(SessionTableTest, ClosesAnOpenChannelThatAsksToAttachAgain) {

@@ -26,9 +26,10 @@ const std::set<std::pair<SessionState, SessionState>>& picture() {
       {waiting_for_room, gone},
       {allocating, offered},
       {allocating, doomed},
+      {allocating, returning},
       {allocating, gone},
       {offered, preparing},
-      {offered, gone},
+      {offered, returning},
       {preparing, open},
       {preparing, doomed},
       {preparing, gone},
@@ -87,9 +88,9 @@ TEST(Session, NeverStaysOrGoesBack) {
   }
 }
 
-TEST(Session, WithPinnedMemoryEndsOnlyByGivingItBack) {
-  // `open` has its store in the session; no arrow skips `returning`.
-  for (const SessionState holder : {open, leaving}) {
+TEST(Session, WithMemoryEndsOnlyByGivingItBack) {
+  // They have memory in the session or in the channel; no arrow skips `returning`.
+  for (const SessionState holder : {offered, open, leaving}) {
     EXPECT_FALSE(may_step(holder, gone)) << static_cast<int>(holder);
   }
   EXPECT_TRUE(may_step(returning, gone));

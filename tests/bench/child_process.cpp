@@ -1,5 +1,7 @@
 #include "tests/bench/child_process.hpp"
 
+#include "tests/bench/interruption.hpp"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -14,10 +16,13 @@
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace overlap::bench {
 namespace {
+
+constexpr std::chrono::seconds kStopLimit{10};
 
 std::pair<FileDescriptor, FileDescriptor> make_pipe() {
   std::array<int, 2> ends{};
@@ -44,9 +49,12 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command) : pid_(-1) {
   if (pid_ == 0) {
     // A benchmark that is killed leaves nobody behind.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // Ctrl-C is for the benchmark, which stops its own in their order.
+    ::setpgid(0, 0);
+    std::signal(SIGPIPE, SIG_DFL);
     ::dup2(child_in.get(), STDIN_FILENO);
     ::dup2(child_out.get(), STDOUT_FILENO);
-    ::execv(arguments.front(), arguments.data());
+    ::execvp(arguments.front(), arguments.data());
     ::_exit(127);
   }
   input_ = std::move(to_child);
@@ -77,11 +85,14 @@ std::string ChildProcess::read_line(std::chrono::milliseconds limit) {
       return line;
     }
     pollfd readable{output_.get(), POLLIN, 0};
-    if (::poll(&readable, 1, static_cast<int>(limit.count())) != 1) {
+    const int polled = ::poll(&readable, 1, static_cast<int>(limit.count()));
+    throw_if_interrupted();
+    if (polled != 1) {
       throw std::runtime_error("a child process says nothing");
     }
     std::array<char, 4096> buffer;
     const ssize_t got = ::read(output_.get(), buffer.data(), buffer.size());
+    throw_if_interrupted();
     if (got <= 0) {
       throw std::runtime_error("a child process has gone");
     }
@@ -89,13 +100,28 @@ std::string ChildProcess::read_line(std::chrono::milliseconds limit) {
   }
 }
 
+bool ChildProcess::has_ended() const noexcept {
+  siginfo_t info{};
+  return pid_ < 0 ||
+         (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+          info.si_pid == pid_);
+}
+
 int ChildProcess::stop() {
   if (pid_ < 0) {
     return 0;
   }
+  input_ = FileDescriptor();
   ::kill(pid_, SIGTERM);
+  const auto give_up = std::chrono::steady_clock::now() + kStopLimit;
+  bool killed = false;
   int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  while (::waitpid(pid_, &status, WNOHANG) == 0) {
+    if (!killed && std::chrono::steady_clock::now() > give_up) {
+      ::kill(pid_, SIGKILL);
+      killed = true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   pid_ = -1;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

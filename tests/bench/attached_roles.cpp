@@ -18,7 +18,7 @@ class IdleRole final : public Role {
     }
   }
 
-  RoundOutcome run(std::chrono::milliseconds /*duration*/, const std::string& /*how*/) override {
+  RoundOutcome run(std::chrono::nanoseconds /*duration*/, const std::string& /*how*/) override {
     throw std::runtime_error("an idle producer runs nothing");
   }
 
@@ -31,8 +31,8 @@ class AttacherRole final : public Role {
  public:
   explicit AttacherRole(const RoleOptions& options) : options_(producer_options(options)) {}
 
-  RoundOutcome run(std::chrono::milliseconds duration, const std::string& /*how*/) override {
-    const auto duration_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(duration).count());
+  RoundOutcome run(std::chrono::nanoseconds duration, const std::string& /*how*/) override {
+    const auto duration_ns = static_cast<std::uint64_t>(duration.count());
     RoundOutcome outcome;
     const std::uint64_t start_ns = monotonic_now_ns();
     std::uint64_t now_ns = start_ns;

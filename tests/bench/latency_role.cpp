@@ -17,8 +17,8 @@ class LatencyRole final : public Role {
     fill_payload(slot.input<float>(), options.index);
   }
 
-  RoundOutcome run(std::chrono::milliseconds duration, const std::string& /*how*/) override {
-    const auto duration_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(duration).count());
+  RoundOutcome run(std::chrono::nanoseconds duration, const std::string& /*how*/) override {
+    const auto duration_ns = static_cast<std::uint64_t>(duration.count());
     RoundOutcome outcome;
     const std::uint64_t start_ns = monotonic_now_ns();
     std::uint64_t done_ns = start_ns;

@@ -122,8 +122,9 @@ int run(const BenchOptions& options, const std::string& command) {
   Report report(std::cout);
   DaemonUnderTest daemon(options.backend, options.daemon_arguments);
   add_facts(report, daemon, options, command);
+  // In whole MiB, for people who read it.
   const std::uint64_t spare =
-      std::clamp(available_memory_bytes() / 6, kLeastMemoryBytes, kMostMemoryBytes);
+      std::clamp(available_memory_bytes() / 6, kLeastMemoryBytes, kMostMemoryBytes) >> 20U << 20U;
   Bench bench{options, daemon, report,
               options.max_memory_bytes != 0 ? options.max_memory_bytes : spare};
   const bool good = measure(bench);

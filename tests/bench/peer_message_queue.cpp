@@ -79,7 +79,7 @@ class Worker final : public Role {
     }
   }
 
-  RoundOutcome run(std::chrono::milliseconds /*duration*/, const std::string& /*how*/) override {
+  RoundOutcome run(std::chrono::nanoseconds /*duration*/, const std::string& /*how*/) override {
     throw std::runtime_error("a worker runs nothing by itself");
   }
 
@@ -119,8 +119,8 @@ class QueueProducer final : public Role {
     }
   }
 
-  RoundOutcome run(std::chrono::milliseconds duration, const std::string& /*how*/) override {
-    const auto duration_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(duration).count());
+  RoundOutcome run(std::chrono::nanoseconds duration, const std::string& /*how*/) override {
+    const auto duration_ns = static_cast<std::uint64_t>(duration.count());
     RoundOutcome outcome;
     const std::uint64_t start_ns = monotonic_now_ns();
     // Neither queue can be full: both have room for all that is in flight.

@@ -54,7 +54,7 @@ class Worker final : public Role {
     }
   }
 
-  RoundOutcome run(std::chrono::milliseconds /*duration*/, const std::string& /*how*/) override {
+  RoundOutcome run(std::chrono::nanoseconds /*duration*/, const std::string& /*how*/) override {
     throw std::runtime_error("a worker runs nothing by itself");
   }
 
@@ -126,8 +126,8 @@ class ZeromqProducer final : public Role {
     }
   }
 
-  RoundOutcome run(std::chrono::milliseconds duration, const std::string& /*how*/) override {
-    const auto duration_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(duration).count());
+  RoundOutcome run(std::chrono::nanoseconds duration, const std::string& /*how*/) override {
+    const auto duration_ns = static_cast<std::uint64_t>(duration.count());
     RoundOutcome outcome;
     const std::uint64_t start_ns = monotonic_now_ns();
     for (Connection& connection : connections_) {

@@ -1,5 +1,7 @@
 #include "tests/bench/process_fleet.hpp"
 
+#include "shared/monotonic_clock.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -8,6 +10,10 @@ namespace {
 
 /// A round's length, attaching a GiB, or a kernel of another producer: nothing takes that long.
 constexpr std::chrono::minutes kAnswerLimit{2};
+
+/// Until every process has read its command.
+constexpr std::chrono::microseconds kLead{1000};
+constexpr std::chrono::microseconds kLeadOfEach{100};
 
 void expect(ChildProcess& process, const std::string& wanted) {
   const std::string line = process.read_line(kAnswerLimit);
@@ -45,8 +51,13 @@ void ProcessFleet::start(std::uint32_t count, std::chrono::milliseconds duration
   for (std::uint32_t i = 0; i < running_; ++i) {
     expect(processes_[i], "prepared");
   }
+  const auto lead = kLead + running_ * kLeadOfEach;
+  const std::uint64_t start_ns =
+      monotonic_now_ns() + static_cast<std::uint64_t>(std::chrono::nanoseconds(lead).count());
+  const std::string command =
+      "run " + std::to_string(start_ns) + " " + std::to_string(duration.count()) + " " + how;
   for (std::uint32_t i = 0; i < running_; ++i) {
-    processes_[i].write_line("run " + std::to_string(duration.count()) + " " + how);
+    processes_[i].write_line(command);
   }
 }
 

@@ -13,7 +13,7 @@ namespace overlap::bench {
 
 /// What the processes of a fleet did together in one round.
 struct FleetOutcome {
-  /// Of each process by its own clock, added up.
+  /// Of each process, added up.
   double jobs_per_second = 0;
   /// The longest.
   double seconds = 0;
@@ -33,7 +33,7 @@ class ProcessFleet {
     return static_cast<std::uint32_t>(processes_.size());
   }
 
-  /// Lets the first `count` of them run for so long, all at once, and waits for them.
+  /// Lets the first `count` of them run for so long from one moment on, and waits for them.
   FleetOutcome run(std::uint32_t count, std::chrono::milliseconds duration,
                    const std::string& how = "resubmit");
 

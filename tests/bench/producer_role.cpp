@@ -21,9 +21,9 @@ class ProducerRole final : public Role {
 
   void prepare() override { producer_.fill_all(seed_ += 97); }
 
-  RoundOutcome run(std::chrono::milliseconds duration, const std::string& how) override {
+  RoundOutcome run(std::chrono::nanoseconds duration, const std::string& how) override {
     const bool fill = how == "fill";
-    const auto duration_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(duration).count());
+    const auto duration_ns = static_cast<std::uint64_t>(duration.count());
     RoundOutcome outcome;
     const std::uint64_t start_ns = monotonic_now_ns();
     producer_.submit_free(fill);
@@ -52,7 +52,7 @@ class TextbookRole final : public Role {
 
   void prepare() override { producer_.fill_all(seed_ += 97); }
 
-  RoundOutcome run(std::chrono::milliseconds /*duration*/, const std::string& /*how*/) override {
+  RoundOutcome run(std::chrono::nanoseconds /*duration*/, const std::string& /*how*/) override {
     RoundOutcome outcome;
     const std::uint64_t start_ns = monotonic_now_ns();
     std::uint64_t submitted = producer_.submit_some(chunk_count_);

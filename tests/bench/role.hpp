@@ -20,11 +20,15 @@ class Role {
   /// One round. What it started has ended and is checked when it returns.
   /// @param how the rest of the command
   /// @throws std::exception if a result is wrong
-  virtual RoundOutcome run(std::chrono::milliseconds duration, const std::string& how) = 0;
+  virtual RoundOutcome run(std::chrono::nanoseconds duration, const std::string& how) = 0;
 };
 
 /// The life of such a process: makes the role, says "ready", then answers each line `prepare` with
-/// "prepared" and each `run MILLISECONDS HOW` with an outcome, until its input ends.
+/// "prepared" and each `run START_NS MILLISECONDS HOW` with an outcome, until its input ends.
+///
+/// All processes of a fleet are told the same start (CLOCK_MONOTONIC): one that gets no processor at
+/// once is late and has done less, instead of adding a round of its own when the others are through.
+/// With 0 MILLISECONDS a round is as long as its work.
 /// @return exit code; what went wrong is the last line
 int serve_role(const std::function<std::unique_ptr<Role>()>& make);
 

@@ -38,13 +38,19 @@ double per_thousand(std::uint64_t count, std::uint64_t jobs) {
 }
 
 void measure_size(Bench& bench, ReportTable& table, std::uint64_t slot_bytes) {
-  const std::vector<std::uint32_t>& counts = bench.options.producer_counts;
-  const std::uint32_t most = *std::max_element(counts.begin(), counts.end());
-  const auto slots = bench.slots_for(slot_bytes, most);
-  if (!slots) {
-    bench.note_no_room(slot_bytes, most);
+  std::vector<std::uint32_t> counts;
+  for (const std::uint32_t count : bench.options.producer_counts) {
+    if (bench.slots_for(slot_bytes, count)) {
+      counts.push_back(count);
+    } else {
+      bench.note_no_room(slot_bytes, count);
+    }
+  }
+  if (counts.empty()) {
     return;
   }
+  const std::uint32_t most = *std::max_element(counts.begin(), counts.end());
+  const auto slots = bench.slots_for(slot_bytes, most);
   // One fleet for every count, so that all of them are measured in turns: the others stand idle.
   ProcessFleet fleet(most, bench.role("producer", slot_bytes, *slots));
   Ceiling ceiling(bench.daemon.is_cuda(), slot_bytes, *slots * most);

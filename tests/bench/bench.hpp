@@ -1,8 +1,8 @@
 #pragma once
 
 #include "tests/bench/bench_options.hpp"
-#include "tests/bench/daemon_under_test.hpp"
 #include "tests/bench/host_ceiling.hpp"
+#include "tests/bench/measured_daemon.hpp"
 #include "tests/bench/process_fleet.hpp"
 #include "tests/bench/report.hpp"
 
@@ -16,7 +16,7 @@ namespace overlap::bench {
 /// What every scenario works with. Restricted: one thread.
 struct Bench {
   const BenchOptions& options;
-  DaemonUnderTest& daemon;
+  MeasuredDaemon& daemon;
   Report& report;
   /// Channel memory of all producers of a measurement together.
   std::uint64_t max_memory_bytes;

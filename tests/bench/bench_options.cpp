@@ -68,7 +68,7 @@ po::options_description description(bool quick) {
   add("idle-channels", number(quick ? 50 : 1000), "of the scenario of that name");
   add("attach-bytes", text(quick ? "64MiB" : "1GiB"), "channel memory that comes and goes");
   add("greedy-bytes", text(quick ? "4MiB" : "64MiB"), "slots of the greedy producer");
-  add("long-repeat", number(quick ? 100 : 2000), "passes of the long kernel (vector_add)");
+  add("long-ms", number(quick ? 20 : 200), "what a long kernel takes (vector_add, repeated)");
   add("textbook-elements", text(quick ? "4M" : "256M"), "of the vectors, K, M, G as in sizes");
   add("textbook-repeat", number(50), "passes of the textbook's kernel");
   add("textbook-slot-bytes", text(quick ? "1MiB" : "16MiB"), "input bytes of a slot");
@@ -216,7 +216,7 @@ BenchOptions read_bench_options(const std::vector<std::string>& arguments) {
   options.idle_channel_count = at_least_one(values, "idle-channels");
   options.attach_bytes = read_bytes("attach-bytes", values["attach-bytes"].as<std::string>());
   options.greedy_slot_bytes = read_bytes("greedy-bytes", values["greedy-bytes"].as<std::string>());
-  options.long_repeat = at_least_one(values, "long-repeat");
+  options.long_kernel = std::chrono::milliseconds(at_least_one(values, "long-ms"));
   options.textbook_elements =
       read_bytes("textbook-elements", values["textbook-elements"].as<std::string>());
   options.textbook_repeat = at_least_one(values, "textbook-repeat");

@@ -37,8 +37,8 @@ struct BenchOptions {
   /// Channel memory, input and output together, that comes and goes beside a steady producer.
   std::uint64_t attach_bytes = 0;
   std::uint64_t greedy_slot_bytes = 0;
-  /// Passes of the long kernel.
-  std::uint32_t long_repeat = 0;
+  /// How long a kernel of the long ones runs.
+  std::chrono::milliseconds long_kernel{};
   std::uint64_t textbook_elements = 0;
   std::uint32_t textbook_repeat = 0;
   /// Input bytes of a slot through which the daemon gets the textbook's work.

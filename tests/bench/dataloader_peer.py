@@ -9,6 +9,7 @@ its input. To try it: echo 'run 500' | dataloader_peer.py --payload-bytes 4096 -
 import argparse
 import collections
 import json
+import signal
 import sys
 import time
 
@@ -80,7 +81,7 @@ def run(torch, batches, flight, seconds, payload_bytes):
     start = time.perf_counter()
     last = start
     finished = None
-    while last - start < seconds:
+    while last - start < seconds or items == 0:
         finished = flight.send(next(batches))
         if finished is not None:
             items += finished[0].shape[0]
@@ -103,6 +104,8 @@ def run(torch, batches, flight, seconds, payload_bytes):
 
 def main():
     arguments = read_arguments()
+    # Ending in order takes the loader's worker processes along.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         import torch
     except ImportError as error:

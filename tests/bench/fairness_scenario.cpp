@@ -1,6 +1,7 @@
 // What a small producer with one job at a time feels of others, and they of it.
 #include "tests/bench/bench.hpp"
 
+#include <algorithm>
 #include <string>
 #include <thread>
 
@@ -12,18 +13,41 @@ constexpr std::uint64_t kSmallBytes = 4U << 10U;
 /// stopped.
 constexpr std::chrono::milliseconds kHeadStart{50};
 
+constexpr std::chrono::milliseconds kOneJobRound{300};
+
+/// What one job of such a producer takes with nobody else there, us.
+double one_job_us(RoleOptions role) {
+  role.role = "latency";
+  role.slot_count = 1;
+  ProcessFleet alone(1, role);
+  const LatencyRecord record = alone.run(1, kOneJobRound).latency;
+  return record.quantile_us(0.5).value_or(static_cast<double>(record.worst_ns()) * 1e-3);
+}
+
+/// Within what vector_add takes.
+std::uint32_t repeats(double wanted) {
+  return static_cast<std::uint32_t>(std::clamp(wanted, 1.0, 100'000.0));
+}
+
+/// Makes the role's kernel take about so long, by trying.
+void set_repeat(RoleOptions& role, std::chrono::milliseconds kernel) {
+  constexpr std::uint32_t kTrial = 11;
+  const double wanted_us = static_cast<double>(kernel.count()) * 1e3;
+  role.work = Work::vector_add;
+  role.repeat = 1;
+  const double once_us = one_job_us(role);
+  role.repeat = kTrial;
+  const double pass_us = std::max(0.1, (one_job_us(role) - once_us) / (kTrial - 1));
+  role.repeat = repeats(wanted_us / pass_us);
+  // Some passes take hardly longer than the copies around them; many say it better.
+  role.repeat = repeats(role.repeat * wanted_us / std::max(1.0, one_job_us(role) - once_us));
+}
+
 /// A producer that takes what it can get.
 class Neighbour {
  public:
-  Neighbour(std::string name, const RoleOptions& role) : name_(std::move(name)), fleet_(1, role) {
-    RoleOptions one = role;
-    one.role = "latency";
-    one.slot_count = 1;
-    // What one of its jobs takes with nobody else there.
-    ProcessFleet alone(1, one);
-    const LatencyRecord record = alone.run(1, kOneJobRound).latency;
-    one_job_us_ = record.quantile_us(0.5).value_or(static_cast<double>(record.worst_ns()) * 1e-3);
-  }
+  Neighbour(std::string name, const RoleOptions& role)
+      : name_(std::move(name)), fleet_(1, role), one_job_us_(bench::one_job_us(role)) {}
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] double one_job_us() const { return one_job_us_; }
@@ -44,11 +68,9 @@ class Neighbour {
   [[nodiscard]] Spread beside() const { return Spread::of(beside_); }
 
  private:
-  static constexpr std::chrono::milliseconds kOneJobRound{500};
-
   std::string name_;
   ProcessFleet fleet_;
-  double one_job_us_ = 0;
+  double one_job_us_;
   LatencyRecord small_{};
   std::vector<double> alone_;
   std::vector<double> beside_;
@@ -79,8 +101,7 @@ void measure_fairness(Bench& bench) {
   ProcessFleet small(1, bench.role("latency", kSmallBytes, 1));
   Neighbour greedy("beside a greedy one", bench.role("producer", greedy_bytes, *slots));
   RoleOptions long_role = bench.role("producer", greedy_bytes, *slots);
-  long_role.work = Work::vector_add;
-  long_role.repeat = bench.options.long_repeat;
+  set_repeat(long_role, bench.options.long_kernel);
   Neighbour long_kernels("beside long kernels", long_role);
   const std::chrono::milliseconds round = bench.options.round;
   static_cast<void>(small.run(1, round));

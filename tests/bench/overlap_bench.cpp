@@ -70,7 +70,7 @@ std::ofstream open_output(const std::string& file) {
   return out;
 }
 
-void add_facts(Report& report, const DaemonUnderTest& daemon, const BenchOptions& options,
+void add_facts(Report& report, const MeasuredDaemon& daemon, const BenchOptions& options,
                const std::string& command) {
   for (const auto& [name, value] : machine_facts()) {
     report.add_fact(name, value);
@@ -120,7 +120,7 @@ int run(const BenchOptions& options, const std::string& command) {
   std::ofstream svg = open_output(options.svg_file);
   raise_descriptor_limit();
   Report report(std::cout);
-  DaemonUnderTest daemon(options.backend, options.daemon_arguments);
+  MeasuredDaemon daemon(options.backend, options.daemon_arguments);
   add_facts(report, daemon, options, command);
   // In whole MiB, for people who read it.
   const std::uint64_t spare =

@@ -11,6 +11,8 @@ struct Rounds {
   std::vector<double> rates;
   std::vector<double> shares;
   std::vector<double> jobs;
+  /// Against the first producer count's rate of the same round.
+  std::vector<double> of_first;
   LatencyRecord latency{};
   DaemonCounters counters{};
 };
@@ -25,6 +27,7 @@ std::vector<Column> columns() {
       {"daemon_gigabytes_per_second", "daemon GB/s"},
       {"share_of_ceiling", "share (least-most)", Form::share, 1, true},
       {"jobs_per_second", "jobs/s", Form::number, 0},
+      {"share_of_first_count", "of 1st count", Form::share, 1},
       {"latency_p50_us", "p50 us", Form::number, 1},
       {"latency_p99_us", "p99 us", Form::number, 1},
       {"jobs_per_batch", "jobs/batch", Form::number, 1},
@@ -68,6 +71,7 @@ void measure_size(Bench& bench, ReportTable& table, std::uint64_t slot_bytes) {
       rounds.rates.push_back(rate);
       rounds.shares.push_back(rate / best);
       rounds.jobs.push_back(outcome.jobs_per_second);
+      rounds.of_first.push_back(rate / all.front().rates.back());
       rounds.latency.add(outcome.latency);
     }
   }
@@ -75,13 +79,14 @@ void measure_size(Bench& bench, ReportTable& table, std::uint64_t slot_bytes) {
     const Rounds& rounds = all[which];
     const DaemonCounters& counted = rounds.counters;
     bench.report.add_row(
-        table, {slot_bytes, counts[which], *slots, Spread::of(rounds.ceilings),
-                Spread::of(rounds.rates), Spread::of(rounds.shares), Spread::of(rounds.jobs),
-                rounds.latency.quantile_us(0.5), rounds.latency.quantile_us(0.99),
-                static_cast<double>(counted.jobs) /
-                    static_cast<double>(std::max<std::uint64_t>(1, counted.batches)),
-                per_thousand(counted.producer_wakes, counted.jobs),
-                per_thousand(counted.engine_sleeps, counted.jobs)});
+        table,
+        {slot_bytes, counts[which], *slots, Spread::of(rounds.ceilings), Spread::of(rounds.rates),
+         Spread::of(rounds.shares), Spread::of(rounds.jobs), Spread::of(rounds.of_first),
+         rounds.latency.quantile_us(0.5), rounds.latency.quantile_us(0.99),
+         static_cast<double>(counted.jobs) /
+             static_cast<double>(std::max<std::uint64_t>(1, counted.batches)),
+         per_thousand(counted.producer_wakes, counted.jobs),
+         per_thousand(counted.engine_sleeps, counted.jobs)});
   }
 }
 

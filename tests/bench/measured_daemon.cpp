@@ -1,4 +1,4 @@
-#include "tests/bench/daemon_under_test.hpp"
+#include "tests/bench/measured_daemon.hpp"
 
 #include "shared/control_socket.hpp"
 #include "tests/bench/interruption.hpp"
@@ -51,13 +51,13 @@ DaemonCounters& DaemonCounters::operator+=(const DaemonCounters& other) noexcept
   return *this;
 }
 
-DaemonUnderTest::DaemonUnderTest(const std::string& backend,
-                                 const std::vector<std::string>& arguments)
+MeasuredDaemon::MeasuredDaemon(const std::string& backend,
+                               const std::vector<std::string>& arguments)
     : process_(command_of(socket_path(), backend, arguments)) {
   first_status_ = status();
 }
 
-StatusReply DaemonUnderTest::status() const {
+StatusReply MeasuredDaemon::status() const {
   const auto give_up = std::chrono::steady_clock::now() + kAnswerLimit;
   while (std::chrono::steady_clock::now() < give_up) {
     if (const auto reply = ask(socket_path())) {
@@ -72,7 +72,7 @@ StatusReply DaemonUnderTest::status() const {
   throw std::runtime_error("overlapd does not answer");
 }
 
-DaemonCounters DaemonUnderTest::counters() const {
+DaemonCounters MeasuredDaemon::counters() const {
   const StatusReply reply = status();
   return {.jobs = reply.jobs_done,
           .batches = reply.batches,
@@ -80,7 +80,7 @@ DaemonCounters DaemonUnderTest::counters() const {
           .engine_sleeps = reply.engine_sleeps};
 }
 
-void DaemonUnderTest::wait_for_channels(std::uint32_t at_most) const {
+void MeasuredDaemon::wait_for_channels(std::uint32_t at_most) const {
   const auto give_up = std::chrono::steady_clock::now() + kAnswerLimit;
   while (status().channel_count > at_most) {
     throw_if_interrupted();

@@ -23,11 +23,11 @@ struct DaemonCounters {
 };
 
 /// The real overlapd, started and stopped with this object, on a socket of its own.
-class DaemonUnderTest {
+class MeasuredDaemon {
  public:
   /// Starts it and waits until it answers.
   /// @throws std::runtime_error
-  DaemonUnderTest(const std::string& backend, const std::vector<std::string>& arguments);
+  MeasuredDaemon(const std::string& backend, const std::vector<std::string>& arguments);
 
   [[nodiscard]] std::string socket_path() const { return folder_.path() + "/overlapd.sock"; }
   [[nodiscard]] pid_t pid() const noexcept { return process_.pid(); }

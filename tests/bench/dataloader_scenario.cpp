@@ -21,7 +21,8 @@ constexpr std::chrono::minutes kAnswerLimit{2};
 class DataLoaderPeer {
  public:
   DataLoaderPeer(const Bench& bench, std::uint64_t bytes, std::uint32_t batch)
-      : process_({bench.options.python, program_path("dataloader_peer.py"), "--payload-bytes",
+      : python_(bench.options.python),
+        process_({bench.options.python, program_path("dataloader_peer.py"), "--payload-bytes",
                   std::to_string(bytes), "--batch", std::to_string(batch), "--workers",
                   std::to_string(bench.options.dataloader_workers), "--device",
                   bench.daemon.is_cuda() ? "cuda" : "cpu"}) {}
@@ -33,7 +34,7 @@ class DataLoaderPeer {
       return line == "ready" ? "" : line;
     } catch (const std::runtime_error& error) {
       if (process_.has_ended()) {
-        return std::string("no interpreter: ") + error.what();
+        return python_ + " or dataloader_peer.py is not here: " + error.what();
       }
       throw;
     }
@@ -51,6 +52,7 @@ class DataLoaderPeer {
   }
 
  private:
+  std::string python_;
   ChildProcess process_;
 };
 

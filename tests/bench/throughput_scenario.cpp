@@ -78,15 +78,18 @@ void measure_size(Bench& bench, ReportTable& table, std::uint64_t slot_bytes) {
   for (std::size_t which = 0; which < counts.size(); ++which) {
     const Rounds& rounds = all[which];
     const DaemonCounters& counted = rounds.counters;
+    Cell of_first;
+    if (counts.size() > 1) {
+      of_first = Spread::of(rounds.of_first);
+    }
     bench.report.add_row(
-        table,
-        {slot_bytes, counts[which], *slots, Spread::of(rounds.ceilings), Spread::of(rounds.rates),
-         Spread::of(rounds.shares), Spread::of(rounds.jobs), Spread::of(rounds.of_first),
-         rounds.latency.quantile_us(0.5), rounds.latency.quantile_us(0.99),
-         static_cast<double>(counted.jobs) /
-             static_cast<double>(std::max<std::uint64_t>(1, counted.batches)),
-         per_thousand(counted.producer_wakes, counted.jobs),
-         per_thousand(counted.engine_sleeps, counted.jobs)});
+        table, {slot_bytes, counts[which], *slots, Spread::of(rounds.ceilings),
+                Spread::of(rounds.rates), Spread::of(rounds.shares), Spread::of(rounds.jobs),
+                of_first, rounds.latency.quantile_us(0.5), rounds.latency.quantile_us(0.99),
+                static_cast<double>(counted.jobs) /
+                    static_cast<double>(std::max<std::uint64_t>(1, counted.batches)),
+                per_thousand(counted.producer_wakes, counted.jobs),
+                per_thousand(counted.engine_sleeps, counted.jobs)});
   }
 }
 

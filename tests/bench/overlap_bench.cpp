@@ -70,6 +70,16 @@ std::ofstream open_output(const std::string& file) {
   return out;
 }
 
+/// @throws std::runtime_error if there is nothing to draw, or no room
+void write_results(const Report& report, std::ofstream& json, std::ofstream& svg) {
+  if (json.is_open() && !(json << to_json(report) << std::flush)) {
+    throw std::runtime_error("the results could not be written");
+  }
+  if (svg.is_open() && !(svg << to_svg(report) << std::flush)) {
+    throw std::runtime_error("the plot could not be written");
+  }
+}
+
 void add_facts(Report& report, const MeasuredDaemon& daemon, const BenchOptions& options,
                const std::string& command) {
   for (const auto& [name, value] : machine_facts()) {
@@ -127,19 +137,18 @@ int run(const BenchOptions& options, const std::string& command) {
       std::clamp(available_memory_bytes() / 6, kLeastMemoryBytes, kMostMemoryBytes) >> 20U << 20U;
   Bench bench{options, daemon, report,
               options.max_memory_bytes != 0 ? options.max_memory_bytes : spare};
-  const bool good = measure(bench);
+  bool good = false;
+  try {
+    good = measure(bench);
+  } catch (const Interrupted&) {
+    report.add_note("interrupted: what follows was not measured");
+    write_results(report, json, svg);
+    throw;
+  }
   const int code = daemon.stop();
-  if (json.is_open()) {
-    json << to_json(report) << std::flush;
-  }
-  if (svg.is_open()) {
-    svg << to_svg(report) << std::flush;
-  }
+  write_results(report, json, svg);
   if (code != 0) {
     throw std::runtime_error("overlapd ended with " + std::to_string(code));
-  }
-  if ((json.is_open() && !json) || (svg.is_open() && !svg)) {
-    throw std::runtime_error("the results could not be written");
   }
   return good ? 0 : 1;
 }

@@ -136,8 +136,9 @@ def main():
         persistent_workers=arguments.workers > 0,
         prefetch_factor=4 if arguments.workers > 0 else None,
     )
-    flight = Flight(torch, arguments.device)
+    # The workers are forked before this process touches the GPU.
     batches = iter(loader)
+    flight = Flight(torch, arguments.device)
     # The workers have started, and the first buffers are there.
     run(torch, batches, flight, 0.5, arguments.payload_bytes)
     print("ready", flush=True)

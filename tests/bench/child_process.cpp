@@ -54,10 +54,11 @@ std::chrono::duration<double> processor_time_in_ticks(const std::string& stat_fi
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::vector<std::string>& command) : pid_(-1) {
+ChildProcess::ChildProcess(const std::vector<std::string>& command) {
   auto [child_in, to_child] = make_pipe();
   auto [from_child, child_out] = make_pipe();
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& word : command) {
     arguments.push_back(const_cast<char*>(word.c_str()));
   }
@@ -100,7 +101,7 @@ std::string ChildProcess::read_line(std::chrono::milliseconds limit) {
   while (true) {
     const std::size_t end = unread_.find('\n');
     if (end != std::string::npos) {
-      const std::string line = unread_.substr(0, end);
+      std::string line = unread_.substr(0, end);
       unread_.erase(0, end + 1);
       return line;
     }

@@ -35,7 +35,7 @@ class ChildProcess {
   int stop();
 
  private:
-  pid_t pid_;
+  pid_t pid_ = -1;
   FileDescriptor input_;
   FileDescriptor output_;
   std::string unread_;

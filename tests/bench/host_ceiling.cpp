@@ -21,8 +21,7 @@ constexpr std::uint64_t kBytesBetweenClocks = 64U << 10U;
 HostCeiling::HostCeiling(std::uint64_t slot_bytes, std::uint32_t slot_count)
     : kernel_(pipeline_text(Work::scale)),
       slot_bytes_(slot_bytes),
-      mapped_bytes_(2 * stride_for(slot_bytes) * slot_count),
-      memory_(nullptr) {
+      mapped_bytes_(2 * stride_for(slot_bytes) * slot_count) {
   // Shared and anonymous: the same kind of page as a channel's.
   void* mapped = ::mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);

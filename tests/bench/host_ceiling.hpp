@@ -38,7 +38,7 @@ class HostCeiling {
   KernelCall kernel_;
   std::uint64_t slot_bytes_;
   std::uint64_t mapped_bytes_;
-  std::byte* memory_;
+  std::byte* memory_ = nullptr;
 };
 
 }  // namespace overlap::bench

@@ -224,8 +224,9 @@ std::uint32_t depth_for(const MessageLoad& load) {
   struct statvfs memory {};
   const std::uint64_t free_bytes =
       ::statvfs("/dev/shm", &memory) == 0 ? memory.f_bavail * memory.f_frsize : 0;
-  const std::uint64_t room = std::min(kMostQueueBytes, free_bytes / 2) /
-                             (2 * load.producer_count * (load.slot_bytes + sizeof(Header)));
+  const std::uint64_t room =
+      std::min(kMostQueueBytes, free_bytes / 2) /
+      (std::uint64_t{2} * load.producer_count * (load.slot_bytes + sizeof(Header)));
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(load.slot_count, room));
 }
 

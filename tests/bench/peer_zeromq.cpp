@@ -61,6 +61,7 @@ class Worker final : public Role {
  private:
   void serve(std::vector<zmq::socket_t>& sockets) const {
     std::vector<zmq::pollitem_t> items;
+    items.reserve(sockets.size());
     for (zmq::socket_t& socket : sockets) {
       items.push_back({socket.handle(), 0, ZMQ_POLLIN, 0});
     }

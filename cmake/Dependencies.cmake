@@ -1,7 +1,7 @@
 # What we link, each behind a name that hides how this build gets it:
-#   overlap::program_options  overlap::spdlog  overlap::systemd  overlap::json
-# The last two always exist; OVERLAP_HAVE_SYSTEMD and OVERLAP_HAVE_JSON (0 or 1 in the code, a
-# variable here) say whether there is anything in them.
+#   overlap::program_options  overlap::spdlog  overlap::systemd  overlap::json  overlap::zeromq
+# The last three always exist; OVERLAP_HAVE_SYSTEMD, OVERLAP_HAVE_JSON and OVERLAP_HAVE_ZEROMQ (0 or
+# 1 in the code, a variable here) say whether there is anything in them.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
@@ -68,6 +68,14 @@ if(NOT OVERLAP_JSON STREQUAL "OFF")
   set(json_found ${nlohmann_json_FOUND})
 endif()
 overlap_optional(JSON "${json_found}" nlohmann-json3-dev nlohmann_json::nlohmann_json)
+
+# Something that overlap-bench measures itself against; nothing else has it.
+set(zeromq_found FALSE)
+if(BUILD_TESTING AND NOT OVERLAP_ZEROMQ STREQUAL "OFF")
+  find_package(cppzmq QUIET)
+  set(zeromq_found ${cppzmq_FOUND})
+endif()
+overlap_optional(ZEROMQ "${zeromq_found}" "libzmq3-dev cppzmq-dev" cppzmq)
 
 if(BUILD_TESTING)
   find_package(GTest REQUIRED)

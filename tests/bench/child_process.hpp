@@ -13,6 +13,7 @@ namespace overlap::bench {
 /// pipes of lines. Move-only. Restricted: one thread.
 class ChildProcess {
  public:
+  /// @param command the program, looked up in the PATH if it has no slash, and its arguments
   /// @throws std::system_error
   explicit ChildProcess(const std::vector<std::string>& command);
   ChildProcess(ChildProcess&& other) noexcept;
@@ -21,16 +22,20 @@ class ChildProcess {
   ~ChildProcess();
 
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+  /// Whether it has ended by itself. It is still to be stopped.
+  [[nodiscard]] bool has_ended() const noexcept;
   /// @throws std::runtime_error if it has gone
   void write_line(const std::string& line);
   /// @throws std::runtime_error if it has gone or says nothing in time
+  /// @throws Interrupted
   [[nodiscard]] std::string read_line(std::chrono::milliseconds limit);
-  /// Sends SIGTERM and waits.
+  /// Closes its input, sends SIGTERM and waits; a process that does not end within ten seconds is
+  /// killed.
   /// @return the exit code; 128 + signal if a signal ended it
   int stop();
 
  private:
-  pid_t pid_;
+  pid_t pid_ = -1;
   FileDescriptor input_;
   FileDescriptor output_;
   std::string unread_;

@@ -2,6 +2,7 @@
 
 #include "shared/channel_geometry.hpp"
 #include "shared/monotonic_clock.hpp"
+#include "tests/bench/payload.hpp"
 
 #include <sys/mman.h>
 #include <atomic>
@@ -11,14 +12,16 @@
 #include <vector>
 
 namespace overlap::bench {
+namespace {
 
-HostCeiling::HostCeiling(const Pipeline& pipeline, std::uint64_t slot_bytes,
-                         std::uint32_t slot_count)
-    : pipeline_(pipeline),
+constexpr std::uint64_t kBytesBetweenClocks = 64U << 10U;
+
+}  // namespace
+
+HostCeiling::HostCeiling(std::uint64_t slot_bytes, std::uint32_t slot_count)
+    : kernel_(pipeline_text(Work::scale)),
       slot_bytes_(slot_bytes),
-      slot_count_(slot_count),
-      mapped_bytes_(2 * stride_for(slot_bytes) * slot_count),
-      memory_(nullptr) {
+      mapped_bytes_(2 * stride_for(slot_bytes) * slot_count) {
   // Shared and anonymous: the same kind of page as a channel's.
   void* mapped = ::mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -35,30 +38,18 @@ HostCeiling::HostCeiling(const Pipeline& pipeline, std::uint64_t slot_bytes,
 HostCeiling::~HostCeiling() { ::munmap(memory_, mapped_bytes_); }
 
 void HostCeiling::run_slot(std::uint32_t slot) {
-  const std::uint64_t stride = stride_for(slot_bytes_);
-  const Stage& stage = pipeline_.stages().front();
-  std::uint64_t output_bytes = slot_bytes_;
-  std::uint32_t status = OVERLAP_ITEM_OK;
-  overlap_batch_item item{};
-  item.input = memory_ + slot * stride;
-  item.input_bytes = slot_bytes_;
-  item.output = memory_ + mapped_bytes_ / 2 + slot * stride;
-  item.output_capacity_bytes = slot_bytes_;
-  item.params = stage.params.data();
-  item.output_bytes = &output_bytes;
-  item.status = &status;
-  overlap_batch batch{};
-  batch.struct_bytes = sizeof batch;
-  batch.item_stride_bytes = sizeof item;
-  batch.item_count = 1;
-  batch.param_count = static_cast<std::uint32_t>(stage.params.size());
-  batch.items = &item;
-  batch.params = stage.params.data();
-  batch.max_input_bytes = slot_bytes_;
-  stage.kernel->run(batch);
+  const std::uint64_t offset_bytes = slot * stride_for(slot_bytes_);
+  kernel_.run(memory_ + offset_bytes, memory_ + mapped_bytes_ / 2 + offset_bytes, slot_bytes_);
 }
 
-double HostCeiling::measure(std::uint32_t thread_count, std::chrono::milliseconds duration) {
+void HostCeiling::fill_slot(std::uint32_t slot) {
+  auto* const values = reinterpret_cast<float*>(memory_ + slot * stride_for(slot_bytes_));
+  fill_payload({values, slot_bytes_ / sizeof(float)}, slot);
+}
+
+template <class SlotWork>
+double HostCeiling::measure_with(std::uint32_t thread_count, std::uint32_t slot_count,
+                                 std::chrono::milliseconds duration, SlotWork work) {
   std::atomic<std::uint64_t> jobs{0};
   const std::uint64_t start_ns = monotonic_now_ns();
   const std::uint64_t end_ns =
@@ -67,10 +58,14 @@ double HostCeiling::measure(std::uint32_t thread_count, std::chrono::millisecond
   for (std::uint32_t t = 0; t < thread_count; ++t) {
     threads.emplace_back([&, t] {
       std::uint64_t done = 0;
-      for (std::uint32_t slot = t % slot_count_; monotonic_now_ns() < end_ns;
-           slot = (slot + thread_count) % slot_count_) {
-        run_slot(slot);
-        ++done;
+      std::uint32_t slot = t % slot_count;
+      while (monotonic_now_ns() < end_ns) {
+        // A clock reading costs as much as a tiny job.
+        for (std::uint64_t bytes = 0; bytes < kBytesBetweenClocks; bytes += slot_bytes_) {
+          work(slot);
+          slot = (slot + thread_count) % slot_count;
+          ++done;
+        }
       }
       jobs += done;
     });
@@ -80,6 +75,18 @@ double HostCeiling::measure(std::uint32_t thread_count, std::chrono::millisecond
   }
   const double seconds = static_cast<double>(monotonic_now_ns() - start_ns) * 1e-9;
   return static_cast<double>(jobs) * static_cast<double>(slot_bytes_) / seconds * 1e-9;
+}
+
+double HostCeiling::measure(std::uint32_t thread_count, std::uint32_t slot_count,
+                            std::chrono::milliseconds duration) {
+  return measure_with(thread_count, slot_count, duration,
+                      [this](std::uint32_t slot) { run_slot(slot); });
+}
+
+double HostCeiling::measure_filling(std::uint32_t thread_count, std::uint32_t slot_count,
+                                    std::chrono::milliseconds duration) {
+  return measure_with(thread_count, slot_count, duration,
+                      [this](std::uint32_t slot) { fill_slot(slot); });
 }
 
 }  // namespace overlap::bench

@@ -21,7 +21,7 @@ struct SemaphorePingPong::Table {
   alignas(64) boost::interprocess::interprocess_semaphore pong{0};
 };
 
-SemaphorePingPong::SemaphorePingPong() : table_(nullptr), echo_(-1) {
+SemaphorePingPong::SemaphorePingPong() {
   void* const memory =
       ::mmap(nullptr, sizeof(Table), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {

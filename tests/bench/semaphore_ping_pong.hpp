@@ -26,8 +26,8 @@ class SemaphorePingPong {
  private:
   struct Table;
 
-  Table* table_;
-  pid_t echo_;
+  Table* table_ = nullptr;
+  pid_t echo_ = -1;
 };
 
 }  // namespace overlap::bench

@@ -96,19 +96,22 @@ class Axes {
       x_most_ *= 2;
     }
     if (log_y_) {
-      y_least_ = std::pow(10, std::floor(std::log10(y_least_)));
-      y_most_ = std::pow(10, std::ceil(std::log10(y_most_ * 1.0001)));
-      for (double tick = y_least_; tick <= y_most_ * 1.001; tick *= 10) {
-        ticks_.push_back(tick);
+      const int first = static_cast<int>(std::floor(std::log10(y_least_)));
+      // A little above a power of ten is not yet worth a whole decade more.
+      const int last =
+          std::max(first + 1, static_cast<int>(std::ceil(std::log10(y_most_ * 0.999))));
+      for (int exponent = first; exponent <= last; ++exponent) {
+        ticks_.push_back(std::pow(10, exponent));
       }
     } else {
-      y_least_ = 0;
       const double step = nice_step(y_most_ > 0 ? y_most_ : 1);
-      y_most_ = step * std::ceil(std::max(y_most_, step) / step);
-      for (double tick = 0; tick <= y_most_ * 1.001; tick += step) {
-        ticks_.push_back(tick);
+      const int count = std::max(1, static_cast<int>(std::ceil(y_most_ / step)));
+      for (int index = 0; index <= count; ++index) {
+        ticks_.push_back(index * step);
       }
     }
+    y_least_ = ticks_.front();
+    y_most_ = ticks_.back();
   }
 
   [[nodiscard]] bool empty() const { return x_most_ == 0; }

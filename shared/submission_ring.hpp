@@ -3,6 +3,7 @@
 #include "shared/channel_view.hpp"
 
 #include <cstdint>
+#include <span>
 
 namespace overlap {
 
@@ -69,11 +70,21 @@ class SubmissionReader {
   /// Copies the next entry out.
   /// @pre available() is between 1 and capacity()
   [[nodiscard]] SubmissionEntry take() noexcept {
-    const SubmissionEntry copy = entries_[head_ & (capacity_ - 1)];
-    // The copy is what gets checked and used: nothing may be read from the ring a second time.
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    ++head_;
+    SubmissionEntry copy;
+    take_many({&copy, 1});
     return copy;
+  }
+
+  /// Copies the next entries out. Their lines are in the producer's cache: together they are on
+  /// their way at the same time, one by one each would be waited for.
+  /// @pre available() is between entries.size() and capacity()
+  void take_many(std::span<SubmissionEntry> entries) noexcept {
+    for (SubmissionEntry& entry : entries) {
+      entry = entries_[head_ & (capacity_ - 1)];
+      ++head_;
+    }
+    // The copies are what gets checked and used: nothing may be read from the ring a second time.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
   }
 
   /// Gives the taken entries' places back to the producer.

@@ -232,18 +232,19 @@ DeviceStatus CudaDevice::record(EventId event, StreamId stream) {
 }
 
 DeviceStatus CudaDevice::record_end(EventId event, StreamId stream) {
-  const DeviceStatus status = record(event, stream);
   Event& ended = at(event);
   if (ended.word == nullptr) {
     ended.word = end_words_.create();
   }
-  if (!status.ok() || ended.word == nullptr) {
-    return status;
-  }
+  // The word first: it is what the host waits for, and recording takes the stream a moment.
+  const std::uint64_t recording = recording_count_ + 1;
+  const bool writes_word =
+      ended.word != nullptr && make_current(index_) == cudaSuccess &&
+      end_words_.write(handle(stream), ended.word, static_cast<std::uint32_t>(recording)) ==
+          cudaSuccess;
+  const DeviceStatus status = record(event, stream);
+  ended.writes_word = writes_word && status.ok();
   ended.asked_ns = monotonic_now_ns();
-  // Behind the event: whoever sees the word knows that the event is over as well.
-  ended.writes_word = end_words_.write(handle(stream), ended.word,
-                                       static_cast<std::uint32_t>(ended.recording)) == cudaSuccess;
   return status;
 }
 

@@ -3,8 +3,15 @@
 #include "shared/file_descriptor.hpp"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 namespace overlap {
+namespace {
+
+constexpr std::uint32_t kTakenTogether = 16;
+
+}  // namespace
 
 Channel::Channel(ChannelSetup setup)
     : setup_(std::move(setup)),
@@ -40,8 +47,8 @@ bool Channel::collect() {
   return true;
 }
 
-bool Channel::has_room() const noexcept {
-  return queue_.size() + issued_count_ + uncollected_ < completions_.capacity();
+std::uint32_t Channel::room() const noexcept {
+  return completions_.capacity() - (queue_.size() + issued_count_ + uncollected_);
 }
 
 std::uint32_t Channel::take(std::uint32_t limit, std::uint64_t now_ns) {
@@ -60,10 +67,18 @@ std::uint32_t Channel::take(std::uint32_t limit, std::uint64_t now_ns) {
   if (!collect()) {
     return 0;
   }
+  const std::uint32_t wanted = std::min({limit, available, room()});
+  std::array<SubmissionEntry, kTakenTogether> entries;
   std::uint32_t count = 0;
-  while (count < std::min(limit, available) && has_room() && !violation_) {
-    accept(submissions_.take(), now_ns);
-    ++count;
+  while (count < wanted && !violation_) {
+    const auto group = std::span(entries).first(std::min(wanted - count, kTakenTogether));
+    submissions_.take_many(group);
+    for (const SubmissionEntry& entry : group) {
+      if (!violation_) {
+        accept(entry, now_ns);
+        ++count;
+      }
+    }
   }
   submissions_.release();
   return count;

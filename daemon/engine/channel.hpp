@@ -159,7 +159,8 @@ class Channel {
  private:
   [[nodiscard]] const Job* next_alive(std::uint64_t now_ns);
   [[nodiscard]] bool collect();
-  [[nodiscard]] bool has_room() const noexcept;
+  /// Jobs that may be taken before their completions could find no place.
+  [[nodiscard]] std::uint32_t room() const noexcept;
   void accept(const SubmissionEntry& entry, std::uint64_t now_ns);
   void accept_job(Job& job, const SubmissionEntry& entry, std::uint64_t now_ns);
   void cancel(const SubmissionEntry& entry) noexcept;

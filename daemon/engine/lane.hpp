@@ -83,6 +83,7 @@ class Lane {
   [[nodiscard]] DeviceStatus join(Buffer& buffer);
   /// Whether the first stage reads the slots and the last one writes them.
   [[nodiscard]] bool works_in_slots(const Batch& batch) const noexcept;
+  [[nodiscard]] bool moves_by_copies(const Batch& batch) const noexcept;
   [[nodiscard]] DeviceStatus place(Buffer& buffer);
   void place_stage(Buffer& buffer, std::size_t stage);
   void place_gather(Buffer& buffer);

@@ -42,8 +42,8 @@ typedef struct overlap_batch_item {
   void* state;                       /* of the channel; null for a stateless kernel */
   const void* table;                 /* of the channel; null without one */
   uint64_t table_bytes;
-  uint64_t* output_bytes; /* set beforehand to the planned size; written only where the plan
-                             says that the size is not known before running */
+  uint64_t* output_bytes; /* where the plan does not know the size before running: set beforehand
+                             to the planned size, to be set to the actual one */
   uint32_t* status;       /* set beforehand to OVERLAP_ITEM_OK */
 } overlap_batch_item;
 

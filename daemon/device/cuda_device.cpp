@@ -238,10 +238,9 @@ DeviceStatus CudaDevice::record_end(EventId event, StreamId stream) {
   }
   // The word first: it is what the host waits for, and recording takes the stream a moment.
   const std::uint64_t recording = recording_count_ + 1;
-  const bool writes_word =
-      ended.word != nullptr && make_current(index_) == cudaSuccess &&
-      end_words_.write(handle(stream), ended.word, static_cast<std::uint32_t>(recording)) ==
-          cudaSuccess;
+  const bool writes_word = ended.word != nullptr && make_current(index_) == cudaSuccess &&
+                           end_words_.write(handle(stream), ended.word,
+                                            static_cast<std::uint32_t>(recording)) == cudaSuccess;
   const DeviceStatus status = record(event, stream);
   ended.writes_word = writes_word && status.ok();
   ended.asked_ns = monotonic_now_ns();

@@ -36,6 +36,13 @@ void BatchTable::begin(std::size_t row_count, std::uint32_t job_count) noexcept 
   row_count_ = row_count;
   job_count_ = job_count;
   std::fill_n(statuses_, row_count * job_count, std::uint32_t{OVERLAP_ITEM_OK});
+  for (std::size_t cell = cells_of_row_0_; cell < job_count; ++cell) {
+    items_[cell].item.params = params_;
+  }
+  for (std::size_t cell = job_count; cell < row_count * job_count; ++cell) {
+    items_[cell].item.params = params_ + cell / job_count * kMaxStageParameters;
+  }
+  cells_of_row_0_ = row_count == 1 ? std::max<std::size_t>(cells_of_row_0_, job_count) : job_count;
 }
 
 void BatchTable::set_params(std::size_t row, ParameterView params) noexcept {

@@ -20,24 +20,24 @@ class BatchTable {
   /// @throws std::runtime_error if the device has no memory for it
   BatchTable(Device& device, std::uint32_t max_cells);
 
-  /// Lays the table out anew and clears what jobs reported.
+  /// Lays the table out anew, with every item's parameters, and clears what jobs reported.
   /// @pre row_count is 1 to kMaxRows, row_count * job_count <= max_cells
   void begin(std::size_t row_count, std::uint32_t job_count) noexcept;
   /// Copies a row's parameters in. @pre at most kMaxStageParameters
   void set_params(std::size_t row, ParameterView params) noexcept;
 
-  /// Sets what a kernel reads and writes for one job.
-  /// @param output_bytes the output's capacity, which is the size that the plan expects
+  /// Sets what a kernel reads and writes for one job: half a cache line, the rest of an item stays.
   void set_item(std::size_t row, std::uint32_t job, const void* input, std::uint64_t input_bytes,
-                void* output, std::uint64_t output_bytes) noexcept {
-    const std::size_t cell = row * job_count_ + job;
-    overlap_batch_item& entry = items_[cell].item;
+                void* output, std::uint64_t output_capacity_bytes) noexcept {
+    overlap_batch_item& entry = items_[row * job_count_ + job].item;
     entry.input = input;
     entry.input_bytes = input_bytes;
     entry.output = output;
-    entry.output_capacity_bytes = output_bytes;
-    entry.params = params_ + row * kMaxStageParameters;
-    output_bytes_[cell] = output_bytes;
+    entry.output_capacity_bytes = output_capacity_bytes;
+  }
+  /// Sets the size that the plan expects, where it does not know it.
+  void expect_output(std::size_t row, std::uint32_t job, std::uint64_t output_bytes) noexcept {
+    output_bytes_[row * job_count_ + job] = output_bytes;
   }
   [[nodiscard]] const overlap_batch_item& item(std::size_t row, std::uint32_t job) const noexcept {
     return items_[row * job_count_ + job].item;
@@ -67,6 +67,8 @@ class BatchTable {
   DeviceMemory memory_;
   std::size_t row_count_ = 0;
   std::uint32_t job_count_ = 0;
+  /// So many of the first cells are those of row 0, as the next table of one row wants them.
+  std::size_t cells_of_row_0_ = 0;
   Cell* items_ = nullptr;
   overlap_param_value* params_ = nullptr;
   std::uint64_t* output_bytes_ = nullptr;

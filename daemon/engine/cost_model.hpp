@@ -11,6 +11,9 @@ namespace overlap {
 /// Restricted: one thread.
 class CostModel {
  public:
+  /// Changes with everything that is learnt.
+  [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
+
   /// ns, at least 1.
   [[nodiscard]] std::uint64_t estimate_ns(std::uint64_t input_bytes) const noexcept {
     const double per_byte = ns_per_byte_[class_of(input_bytes)];
@@ -25,6 +28,7 @@ class CostModel {
     double& mean = ns_per_byte_[class_of(job_bytes)];
     const double seen = busy_ns / static_cast<double>(input_bytes);
     mean = mean > 0 ? mean + (seen - mean) * kNewShare : seen;
+    ++version_;
   }
 
  private:
@@ -36,6 +40,7 @@ class CostModel {
     return static_cast<std::size_t>(std::bit_width(bytes));
   }
 
+  std::uint64_t version_ = 1;
   /// By bit width; 0 while unknown.
   std::array<double, 65> ns_per_byte_{};
 };

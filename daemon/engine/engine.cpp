@@ -18,6 +18,8 @@ void add_to(std::atomic<std::uint64_t>& counter, std::uint64_t value) noexcept {
 /// How much longer than expected a batch may be charged for: beyond, it was not the device.
 constexpr double kMaxCostFactor = 64;
 
+constexpr std::size_t kFetchedAhead = 8;
+
 /// From the most urgent on.
 constexpr std::array kPriorities{ChannelPriority::high, ChannelPriority::normal,
                                  ChannelPriority::low};
@@ -392,7 +394,7 @@ void Engine::fill_from(Channel& channel, std::uint32_t max_jobs, std::uint64_t n
   const Job* next = channel.next(now_ns);
   do {
     Job& job = channel.start(now_ns);
-    job.cost_ns = forming_.pipeline->cost().estimate_ns(job.input_bytes);
+    job.cost_ns = forming_.pipeline->cost_ns(*job.plan);
     FairTurns::charge(channel, static_cast<std::int64_t>(job.cost_ns));
     forming_.add(channel, job);
     next = channel.next(now_ns);
@@ -492,7 +494,9 @@ void Engine::settle_costs(std::uint64_t now_ns) {
 void Engine::finish(const Lane::Ended& ended, std::uint64_t now_ns) {
   const std::vector<BatchJob>& jobs = ended.batch->jobs;
   if (ended.table->all_ok()) {
-    for (const auto& [channel, job] : jobs) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      const auto [channel, job] = jobs[i];
+      __builtin_prefetch(jobs[std::min(i + kFetchedAhead, jobs.size() - 1)].job, 1);
       // Sizes follow from the input's: pipelines that find them out are refused at attach.
       channel->finish(*job, {.output_bytes = job->plan->plan.max_output_bytes}, now_ns);
     }

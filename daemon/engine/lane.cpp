@@ -227,6 +227,9 @@ void Lane::place_stage(Buffer& buffer, std::size_t stage) {
     std::byte* const input = from_slot ? channel->view().input(job->slot).data() : source;
     std::byte* const output = to_slot ? channel->view().output(job->slot).data() : target;
     buffer.table.set_item(row, i, input, in_bytes, output, out_bytes);
+    if (!plans[stage].output_size_known) {
+      buffer.table.expect_output(row, i, out_bytes);
+    }
     source += footprint(in_bytes);
     target += footprint(out_bytes);
   }

@@ -22,6 +22,9 @@ class PlanCache {
     /// Not empty: the pipeline refuses this size.
     std::string refusal;
     std::uint32_t users = 0;
+    /// What the pipeline's cost model said when it had this version; 0 before it was first asked.
+    std::uint32_t cost_ns = 0;
+    std::uint64_t cost_version = 0;
   };
 
   /// Finds or makes the plan and counts a user.

@@ -4,6 +4,8 @@
 #include "daemon/engine/plan_cache.hpp"
 #include "kernels/pipeline.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -21,6 +23,15 @@ class ServedPipeline {
   [[nodiscard]] const std::vector<Stage>& stages() const noexcept { return pipeline_.stages(); }
   [[nodiscard]] PlanCache::Entry& acquire_plan(std::uint64_t input_bytes) {
     return plans_.acquire(pipeline_, input_bytes);
+  }
+  /// What a job of this plan is expected to take on the device, ns; at most what fits.
+  [[nodiscard]] std::uint32_t cost_ns(PlanCache::Entry& plan) const noexcept {
+    if (plan.cost_version != cost_.version()) {
+      plan.cost_version = cost_.version();
+      plan.cost_ns = static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(cost_.estimate_ns(plan.input_bytes), UINT32_MAX));
+    }
+    return plan.cost_ns;
   }
   [[nodiscard]] CostModel& cost() noexcept { return cost_; }
   [[nodiscard]] const CostModel& cost() const noexcept { return cost_; }

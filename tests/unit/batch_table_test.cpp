@@ -35,6 +35,7 @@ TEST_P(BatchTableOf, CellsLieApart) {
     for (std::uint32_t job = 0; job < jobs; ++job) {
       std::byte* const place = &places[row * jobs + job];
       sut.set_item(row, job, place, row * 1'000'000 + job, place, row * 10'000 + job);
+      sut.expect_output(row, job, row * 10'000 + job);
     }
   }
   for (std::size_t row = 0; row < kRows; ++row) {
@@ -49,6 +50,25 @@ TEST_P(BatchTableOf, CellsLieApart) {
       ASSERT_EQ(*item.status, static_cast<std::uint32_t>(OVERLAP_ITEM_OK));
       for (std::size_t i = 0; i < kMaxStageParameters; ++i) {
         ASSERT_EQ(item.params[i].choice_index, row * 100 + i);
+      }
+    }
+  }
+}
+
+/// Tables of one row keep their items' parameters from one batch to the next; others move in between.
+TEST_P(BatchTableOf, EveryItemHasItsRowsParametersWhateverTheTableWasBefore) {
+  const std::size_t layouts[][2] = {{1, jobs}, {2, 1}, {1, jobs}, {kRows, jobs}, {1, jobs},
+                                    {3, jobs}, {1, 1}, {2, jobs}, {1, jobs}};
+  for (const auto& [rows, count] : layouts) {
+    SCOPED_TRACE(::testing::Message() << rows << " x " << count);
+    sut.begin(rows, static_cast<std::uint32_t>(count));
+    for (std::size_t row = 0; row < rows; ++row) {
+      const overlap_param_value value{.choice_index = 100 + row};
+      sut.set_params(row, {&value, 1});
+    }
+    for (std::size_t row = 0; row < rows; ++row) {
+      for (std::uint32_t job = 0; job < count; ++job) {
+        ASSERT_EQ(sut.item(row, job).params[0].choice_index, 100 + row) << row << ", " << job;
       }
     }
   }

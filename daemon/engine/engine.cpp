@@ -278,15 +278,17 @@ bool Engine::is_held_back(ChannelPriority priority, std::uint64_t now_ns) {
   std::uint64_t jobs = 0;
   std::uint64_t bytes = 0;
   std::uint64_t oldest_ns = UINT64_MAX;
+  bool alone = false;
   turns_[static_cast<std::size_t>(priority)].for_each([&](Channel& channel) {
     if (const Job* const job = channel.next(now_ns)) {
       jobs += channel.queued_count();
       bytes += channel.queued_bytes();
-      oldest_ns = std::min(oldest_ns, job->isolate || job->retried ? 0 : job->taken_ns);
+      oldest_ns = std::min(oldest_ns, job->taken_ns);
+      alone = alone || job->isolate || job->retried;
     }
   });
   const bool full = jobs >= settings_.max_batch_jobs || bytes >= settings_.max_batch_bytes;
-  if (jobs == 0 || full || now_ns >= oldest_ns + settings_.max_batch_wait_ns) {
+  if (jobs == 0 || full || alone || now_ns >= oldest_ns + settings_.max_batch_wait_ns) {
     return false;
   }
   held_until_ns_ = std::min(held_until_ns_, oldest_ns + settings_.max_batch_wait_ns);
@@ -342,6 +344,7 @@ void Engine::fill(FairTurns& turns, Channel& first, const Lane& lane, std::uint6
   fill_from(first, max_jobs, now_ns);
   while (forming_.jobs.size() < max_jobs) {
     bool others_wait = false;
+    const std::size_t before = forming_.jobs.size();
     std::int64_t rounds = std::numeric_limits<std::int64_t>::max();
     turns.for_each([&](Channel& channel) {
       const Job* const next = channel.next(now_ns);
@@ -357,10 +360,13 @@ void Engine::fill(FairTurns& turns, Channel& first, const Lane& lane, std::uint6
       }
     });
     // What is left of the batch goes to those who have used their round up, unless others have not.
-    if (others_wait || rounds == std::numeric_limits<std::int64_t>::max()) {
+    const bool nobody_is_short = rounds == std::numeric_limits<std::int64_t>::max();
+    if (others_wait || (nobody_is_short && forming_.jobs.size() == before)) {
       break;
     }
-    turns.begin_rounds(std::max<std::int64_t>(rounds, 1));
+    if (!nobody_is_short) {
+      turns.begin_rounds(std::max<std::int64_t>(rounds, 1));
+    }
   }
   forming_.path =
       device_.properties().works_in_place
@@ -383,8 +389,9 @@ bool Engine::goes_with_batch(const Channel& channel, const Job& job,
   const bool is_small = job.input_bytes < settings_.path.copy_from_job_bytes;
   const bool batch_is_small = forming_.largest_input_bytes < settings_.path.copy_from_job_bytes;
   return forming_.jobs.size() < max_jobs &&
-         forming_.input_bytes + job.input_bytes <= settings_.max_batch_bytes && !job.isolate &&
-         !job.retried && &channel.pipeline(job.pipeline_index) == forming_.pipeline &&
+         forming_.input_bytes + job.input_bytes <= settings_.max_batch_bytes &&
+         forming_.cost_ns < settings_.max_ahead_ns && !job.isolate && !job.retried &&
+         &channel.pipeline(job.pipeline_index) == forming_.pipeline &&
          channel.is_pinned() == forming_.all_pinned && is_small == batch_is_small;
 }
 

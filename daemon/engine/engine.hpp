@@ -26,7 +26,7 @@ struct EngineSettings {
   std::uint64_t max_batch_wait_ns = 0;
   PathSettings path = {};
   /// While several channels are served: how much device time may be issued beyond the oldest batch
-  /// under way.
+  /// under way. Always: a batch that is expected to take as long takes no more jobs in.
   std::uint64_t max_ahead_ns = UINT64_MAX;
 };
 

@@ -141,7 +141,7 @@ class Engine {
     [[nodiscard]] Lane* free_lane() noexcept;
   };
 
-  /// What is left to share out of a batch that has ended: what it was, and whose.
+  /// What is left to share out of a batch that has ended: what it was, by sizes, and whose.
   struct EndedCost {
     ServedPipeline* pipeline;
     std::uint64_t job_bytes;

@@ -40,10 +40,10 @@ namespace overlap::testing {
 }
 
 /// A producer that submits a slot again as soon as it has its answer.
-class Backlogged {
+class BackloggedProducer {
  public:
-  Backlogged(EngineHarness& engine, const std::string& pipeline, std::uint64_t job_bytes,
-             ChannelHarness::Shape shape)
+  BackloggedProducer(EngineHarness& engine, const std::string& pipeline, std::uint64_t job_bytes,
+                     ChannelHarness::Shape shape)
       : job_bytes_(job_bytes), channel_(engine.attach({pipeline}, sized(shape, job_bytes))) {
     for (std::uint32_t slot = 0; slot < shape.slot_count; ++slot) {
       channel_.submit(slot, slot, job_bytes_);
@@ -73,10 +73,10 @@ class Backlogged {
 };
 
 /// Lets everybody go on until a moment of virtual time.
-inline void go_on_until(EngineHarness& engine, const std::vector<Backlogged*>& producers,
+inline void go_on_until(EngineHarness& engine, const std::vector<BackloggedProducer*>& producers,
                         std::uint64_t time_ns) {
   while (engine.device.now_ns() < time_ns) {
-    for (Backlogged* producer : producers) {
+    for (BackloggedProducer* producer : producers) {
       producer->refill();
     }
     ASSERT_TRUE(engine.step() != 0 || engine.device.advance_to_next()) << "nothing goes on";

@@ -16,7 +16,7 @@ namespace overlap {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::Backlogged;
+using testing::BackloggedProducer;
 using testing::ChannelHarness;
 using testing::EngineHarness;
 using testing::expect_copies;
@@ -47,7 +47,7 @@ std::uint64_t worst_small_job_ns(std::uint64_t max_ahead_ns) {
   EngineHarness sut(settings, {}, kReaching);
   sut.device.set_kernel_cost(per_byte(50));
   ChannelHarness& small = sut.attach({"copy"});
-  Backlogged greedy(sut, "copy", kBigBytes, {.slot_count = 32});
+  BackloggedProducer greedy(sut, "copy", kBigBytes, {.slot_count = 32});
   go_on_until(sut, {&greedy}, kSecond);
   std::uint64_t worst_ns = 0;
   for (std::uint64_t job = 1; job <= 200; ++job) {

@@ -18,7 +18,7 @@ namespace overlap {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::Backlogged;
+using testing::BackloggedProducer;
 using testing::ChannelHarness;
 using testing::EngineHarness;
 using testing::go_on_until;
@@ -45,8 +45,8 @@ TEST(EngineFairness, JobsOfAnySizeGetTheSameDeviceTime) {
     SCOPED_TRACE(large_bytes);
     EngineHarness sut(usual(), {}, kReaching);
     sut.device.set_kernel_cost(per_byte(50));
-    Backlogged small(sut, "copy", 256, {.slot_count = 1024});
-    Backlogged large(sut, "copy", large_bytes, {.slot_count = 16});
+    BackloggedProducer small(sut, "copy", 256, {.slot_count = 1024});
+    BackloggedProducer large(sut, "copy", large_bytes, {.slot_count = 16});
     // What nobody could know at first has been paid for by then.
     go_on_until(sut, {&small, &large}, kSecond / 2);
     static_cast<void>(small.take_done());
@@ -62,12 +62,12 @@ TEST(EngineFairness, JobsOfAnySizeGetTheSameDeviceTime) {
 TEST(EngineFairness, WhoSharesBatchesGetsNoMoreThanWhoDoesNot) {
   EngineHarness sut(usual(), {}, kReaching);
   sut.device.set_kernel_cost(per_byte(50));
-  Backlogged small(sut, "copy", 256, {.slot_count = 1024});
-  Backlogged apart(sut, "scale:type=u8", 8192, {.slot_count = 64});
-  Backlogged large(sut, "copy", 32768, {.slot_count = 16});
-  const std::vector<Backlogged*> all = {&small, &apart, &large};
+  BackloggedProducer small(sut, "copy", 256, {.slot_count = 1024});
+  BackloggedProducer apart(sut, "scale:type=u8", 8192, {.slot_count = 64});
+  BackloggedProducer large(sut, "copy", 32768, {.slot_count = 16});
+  const std::vector<BackloggedProducer*> all = {&small, &apart, &large};
   go_on_until(sut, all, kSecond / 2);
-  for (Backlogged* producer : all) {
+  for (BackloggedProducer* producer : all) {
     static_cast<void>(producer->take_done());
   }
   go_on_until(sut, all, kSecond + kSecond / 2);
@@ -79,8 +79,8 @@ TEST(EngineFairness, WhoSharesBatchesGetsNoMoreThanWhoDoesNot) {
 TEST(EngineFairness, WeightsShareDeviceTimeOut) {
   EngineHarness sut(usual(), {}, kReaching);
   sut.device.set_kernel_cost(per_byte(50));
-  Backlogged light(sut, "copy", 4096, {.slot_count = 256, .weight = 1});
-  Backlogged heavy(sut, "copy", 1024, {.slot_count = 1024, .weight = 3});
+  BackloggedProducer light(sut, "copy", 4096, {.slot_count = 256, .weight = 1});
+  BackloggedProducer heavy(sut, "copy", 1024, {.slot_count = 1024, .weight = 3});
   go_on_until(sut, {&light, &heavy}, kSecond / 2);
   static_cast<void>(light.take_done());
   static_cast<void>(heavy.take_done());
@@ -93,15 +93,15 @@ TEST(EngineFairness, WeightsShareDeviceTimeOut) {
 TEST(EngineFairness, ManyEqualChannelsGetTheSame) {
   EngineHarness sut(usual(), {}, kReaching);
   sut.device.set_kernel_cost(per_byte(50));
-  std::vector<std::unique_ptr<Backlogged>> owned;
-  std::vector<Backlogged*> producers;
+  std::vector<std::unique_ptr<BackloggedProducer>> owned;
+  std::vector<BackloggedProducer*> producers;
   for (int i = 0; i < 20; ++i) {
-    owned.push_back(
-        std::make_unique<Backlogged>(sut, "copy", 1024, ChannelHarness::Shape{.slot_count = 64}));
+    owned.push_back(std::make_unique<BackloggedProducer>(sut, "copy", 1024,
+                                                         ChannelHarness::Shape{.slot_count = 64}));
     producers.push_back(owned.back().get());
   }
   go_on_until(sut, producers, kSecond);
-  for (Backlogged* producer : producers) {
+  for (BackloggedProducer* producer : producers) {
     EXPECT_NEAR(static_cast<double>(producer->take_done()), 1e9 / (20 * 1024 * 50), 64);
   }
 }
@@ -109,8 +109,8 @@ TEST(EngineFairness, ManyEqualChannelsGetTheSame) {
 TEST(EngineFairness, LongKernelsGetNoMoreThanTheirShare) {
   EngineHarness sut(usual(), {}, kReaching);
   sut.device.set_kernel_cost(slow_scale(200ms));
-  Backlogged quick(sut, "copy", 4096, {.slot_count = 1024});
-  Backlogged slow(sut, "scale:type=u8", 4096, {.slot_count = 8});
+  BackloggedProducer quick(sut, "copy", 4096, {.slot_count = 1024});
+  BackloggedProducer slow(sut, "scale:type=u8", 4096, {.slot_count = 8});
   // What nobody could know at first has been paid for by then.
   go_on_until(sut, {&quick, &slow}, 20 * kSecond);
   static_cast<void>(quick.take_done());
@@ -126,7 +126,7 @@ TEST(EngineFairness, AChannelAloneGetsEverything) {
   EngineHarness sut(usual(), {}, kReaching);
   sut.device.set_kernel_cost(per_byte(50));
   sut.attach({"copy"});
-  Backlogged only(sut, "copy", 4096, {.slot_count = 64});
+  BackloggedProducer only(sut, "copy", 4096, {.slot_count = 64});
   go_on_until(sut, {&only}, kSecond);
   EXPECT_NEAR(static_cast<double>(only.take_done() * 4096 * 50), 1e9, 0.02e9);
 }

@@ -146,7 +146,8 @@ DeviceStatus VirtualTimeDevice::launch(StreamId stream, const Kernel& kernel,
   }
   Op op;
   op.kind = OpKind::kernel;
-  op.duration_ns = static_cast<std::uint64_t>(costs_.kernel.count()) * batch.item_count;
+  const auto cost = kernel_cost_ ? kernel_cost_(kernel, batch) : costs_.kernel * batch.item_count;
+  op.duration_ns = static_cast<std::uint64_t>(cost.count());
   op.kernel = &kernel;
   op.batch = batch;
   enqueue(stream, op);

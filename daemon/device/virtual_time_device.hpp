@@ -5,10 +5,12 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace overlap {
@@ -61,6 +63,9 @@ class VirtualTimeDevice final : public Device {
 
   /// Makes the `nth` call (from 1) of a kind end in `status`; `complete` is an event found over.
   void fail(Call call, std::uint64_t nth, DeviceStatus status);
+  /// How long a launch takes instead of `VirtualCosts::kernel` per item: by kernel, or by bytes.
+  using KernelCost = std::function<std::chrono::nanoseconds(const Kernel&, const overlap_batch&)>;
+  void set_kernel_cost(KernelCost cost) { kernel_cost_ = std::move(cost); }
   /// Stops or goes on starting kernels: a kernel held back never ends by itself.
   void hold_kernels(bool hold) noexcept { kernels_held_ = hold; }
 
@@ -134,6 +139,7 @@ class VirtualTimeDevice final : public Device {
 
   DeviceProperties properties_;
   VirtualCosts costs_;
+  KernelCost kernel_cost_;
   VirtualResources resources_;
   std::vector<std::deque<Op>> streams_;
   std::vector<StreamPriority> priorities_;

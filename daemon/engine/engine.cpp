@@ -280,15 +280,17 @@ bool Engine::is_held_back(ChannelPriority priority, std::uint64_t now_ns) {
   std::uint64_t jobs = 0;
   std::uint64_t bytes = 0;
   std::uint64_t oldest_ns = UINT64_MAX;
+  bool alone = false;
   turns_[static_cast<std::size_t>(priority)].for_each([&](Channel& channel) {
     if (const Job* const job = channel.next(now_ns)) {
       jobs += channel.queued_count();
       bytes += channel.queued_bytes();
-      oldest_ns = std::min(oldest_ns, job->isolate || job->retried ? 0 : job->taken_ns);
+      oldest_ns = std::min(oldest_ns, job->taken_ns);
+      alone = alone || job->isolate || job->retried;
     }
   });
   const bool full = jobs >= settings_.max_batch_jobs || bytes >= settings_.max_batch_bytes;
-  if (jobs == 0 || full || now_ns >= oldest_ns + settings_.max_batch_wait_ns) {
+  if (jobs == 0 || full || alone || now_ns >= oldest_ns + settings_.max_batch_wait_ns) {
     return false;
   }
   held_until_ns_ = std::min(held_until_ns_, oldest_ns + settings_.max_batch_wait_ns);
@@ -343,26 +345,38 @@ void Engine::fill(FairTurns& turns, Channel& first, const Lane& lane, std::uint6
   const std::uint32_t max_jobs = alone ? 1 : lane.max_batch_jobs(*forming_.pipeline);
   fill_from(first, max_jobs, now_ns);
   while (forming_.jobs.size() < max_jobs) {
+    const std::size_t before = forming_.jobs.size();
     bool others_wait = false;
+    bool some_go = false;
     std::int64_t rounds = std::numeric_limits<std::int64_t>::max();
     turns.for_each([&](Channel& channel) {
       const Job* const next = channel.next(now_ns);
       if (next == nullptr) {
         return;
       }
-      if (!goes_with_batch(channel, *next, max_jobs)) {
-        others_wait = others_wait || FairTurns::has_credit(channel);
-      } else if (FairTurns::has_credit(channel)) {
+      const bool goes = goes_with_batch(channel, *next, max_jobs);
+      if (!FairTurns::has_credit(channel)) {
+        rounds = std::min(rounds, FairTurns::rounds_missing(channel));
+        some_go = some_go || goes;
+      } else if (goes) {
         fill_from(channel, max_jobs, now_ns);
       } else {
-        rounds = std::min(rounds, FairTurns::rounds_missing(channel));
+        others_wait = true;
       }
     });
-    // What is left of the batch goes to those who have used their round up, unless others have not.
-    if (others_wait || rounds == std::numeric_limits<std::int64_t>::max()) {
+    if (others_wait) {
       break;
     }
-    turns.begin_rounds(std::max<std::int64_t>(rounds, 1));
+    if (forming_.jobs.size() != before) {
+      // Who has used a round up just now is short as well: rounds are counted anew.
+      continue;
+    }
+    if (!some_go) {
+      break;
+    }
+    // What is left of the batch goes to those who have used their round up, as far as nobody else
+    // is owed more.
+    turns.begin_rounds(rounds);
   }
   forming_.path =
       device_.properties().works_in_place
@@ -385,8 +399,9 @@ bool Engine::goes_with_batch(const Channel& channel, const Job& job,
   const bool is_small = job.input_bytes < settings_.path.copy_from_job_bytes;
   const bool batch_is_small = forming_.largest_input_bytes < settings_.path.copy_from_job_bytes;
   return forming_.jobs.size() < max_jobs &&
-         forming_.input_bytes + job.input_bytes <= settings_.max_batch_bytes && !job.isolate &&
-         !job.retried && &channel.pipeline(job.pipeline_index) == forming_.pipeline &&
+         forming_.input_bytes + job.input_bytes <= settings_.max_batch_bytes &&
+         forming_.cost_ns < settings_.max_ahead_ns && !job.isolate && !job.retried &&
+         &channel.pipeline(job.pipeline_index) == forming_.pipeline &&
          channel.is_pinned() == forming_.all_pinned && is_small == batch_is_small;
 }
 
@@ -452,15 +467,22 @@ std::size_t Engine::harvest_lane(LaneGroup& group, Lane& lane, std::uint64_t now
 }
 
 void Engine::note_cost(const Batch& batch) {
-  ended_costs_.push_back({batch.pipeline, batch.input_bytes / batch.jobs.size(), batch.input_bytes,
-                          batch.cost_ns, batch.issued_ns});
   const Channel* last = nullptr;
+  const Job* of_this_size = nullptr;
   for (const auto& [channel, job] : batch.jobs) {
     if (channel != last) {
       ended_shares_.push_back({channel, 0});
       last = channel;
     }
     ended_shares_.back().cost_ns += job->cost_ns;
+    // By size class: where sizes are mixed, nothing is known of jobs of their average.
+    if (of_this_size == nullptr ||
+        !CostModel::same_class(of_this_size->input_bytes, job->input_bytes)) {
+      ended_costs_.push_back({batch.pipeline, job->input_bytes, 0, 0, batch.issued_ns});
+      of_this_size = job;
+    }
+    ended_costs_.back().input_bytes += job->input_bytes;
+    ended_costs_.back().cost_ns += job->cost_ns;
   }
 }
 

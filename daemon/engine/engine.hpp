@@ -26,7 +26,7 @@ struct EngineSettings {
   std::uint64_t max_batch_wait_ns = 0;
   PathSettings path = {};
   /// While several channels are served: how much device time may be issued beyond the oldest batch
-  /// under way.
+  /// under way. Always: a batch that is expected to take as long takes no more jobs in.
   std::uint64_t max_ahead_ns = UINT64_MAX;
 };
 
@@ -141,7 +141,7 @@ class Engine {
     [[nodiscard]] Lane* free_lane() noexcept;
   };
 
-  /// What is left to share out of a batch that has ended: what it was, and whose.
+  /// What is left to share out of a batch that has ended: what it was, by sizes, and whose.
   struct EndedCost {
     ServedPipeline* pipeline;
     std::uint64_t job_bytes;

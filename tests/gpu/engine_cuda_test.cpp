@@ -4,6 +4,7 @@
 #include "kernels/kernel_registry.hpp"
 #include "shared/monotonic_clock.hpp"
 #include "tests/gpu/cuda_fixture.hpp"
+#include "tests/gpu/pinned_producer.hpp"
 #include "tests/unit/channel_harness.hpp"
 
 #include <algorithm>
@@ -14,39 +15,7 @@
 namespace overlap::test {
 namespace {
 
-using overlap::testing::ChannelHarness;
 using overlap::testing::RecordingListener;
-
-/// A producer whose memory the device has pinned, as the pin worker would.
-class PinnedProducer {
- public:
-  PinnedProducer(Device& device, std::uint64_t id, const std::string& pipeline,
-                 const ChannelHarness::Shape& shape, const KernelRegistry& registry)
-      : device_(device), harness_(id, {pipeline}, shape, &registry) {
-    auto* base = reinterpret_cast<std::byte*>(&harness_.view().header());
-    const PinLayout layout = plan_pinning(harness_.view().geometry(), shape.pin_chunk_bytes);
-    for (const PinRange& range : pin_ranges(layout)) {
-      if (!device.pin({base + range.offset_bytes, range.bytes}).ok()) {
-        throw std::runtime_error("pin");
-      }
-      pinned_.push_back(base + range.offset_bytes);
-    }
-  }
-  ~PinnedProducer() {
-    for (std::byte* start : pinned_) {
-      EXPECT_TRUE(device_.unpin(start).ok());
-    }
-  }
-  PinnedProducer(const PinnedProducer&) = delete;
-  PinnedProducer& operator=(const PinnedProducer&) = delete;
-
-  ChannelHarness* operator->() noexcept { return &harness_; }
-
- private:
-  Device& device_;
-  ChannelHarness harness_;
-  std::vector<std::byte*> pinned_;
-};
 
 class EngineCuda : public CudaFixture {
  protected:

@@ -23,7 +23,7 @@ std::byte pattern(std::uint64_t job_id, std::uint64_t i) noexcept {
 ChannelHarness::ChannelHarness(std::uint64_t id, const std::vector<std::string>& pipelines,
                                const Shape& shape, const KernelRegistry* registry)
     : id_(ChannelId{id}),
-      pin_chunk_bytes_(shape.pin_chunk_bytes),
+      shape_(shape),
       geometry_(geometry_of(shape)),
       memory_(geometry_.total_bytes),
       view_(memory_.bytes(), geometry_),
@@ -43,9 +43,12 @@ std::unique_ptr<Channel> ChannelHarness::make_channel() {
   setup.id = id_;
   setup.view = view_;
   setup.pipelines = pipelines_;
-  setup.pinning = plan_pinning(view_.geometry(), pin_chunk_bytes_);
+  setup.pinning = plan_pinning(view_.geometry(), shape_.pin_chunk_bytes);
   setup.doorbell = doorbell_.get();
   setup.wake = wake_.get();
+  setup.pinned = shape_.pinned;
+  setup.priority = shape_.priority;
+  setup.weight = shape_.weight;
   return std::make_unique<Channel>(std::move(setup));
 }
 

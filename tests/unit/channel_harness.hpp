@@ -23,6 +23,9 @@ class ChannelHarness {
     std::uint64_t input_bytes = 4096;
     std::uint64_t output_bytes = 4096;
     std::uint64_t pin_chunk_bytes = 16U << 20U;
+    bool pinned = true;
+    ChannelPriority priority = ChannelPriority::normal;
+    std::uint32_t weight = kDefaultChannelWeight;
   };
 
   /// @param registry where the pipelines' kernels are found; null: `scripted_registry()`
@@ -62,7 +65,7 @@ class ChannelHarness {
  private:
   ChannelId id_;
   std::vector<Pipeline> pipelines_;
-  std::uint64_t pin_chunk_bytes_;
+  Shape shape_;
   ChannelGeometry geometry_;
   GuardedMemory memory_;
   ChannelView view_;

@@ -1,5 +1,6 @@
 #include "daemon/engine/engine.hpp"
 
+#include "tests/unit/copied_jobs.hpp"
 #include "tests/unit/engine_harness.hpp"
 #include "tests/unit/forwarding_device.hpp"
 #include "tests/unit/scripted_kernels.hpp"
@@ -20,8 +21,11 @@ using namespace std::chrono_literals;
 using Call = VirtualTimeDevice::Call;
 using testing::ChannelHarness;
 using testing::EngineHarness;
+using testing::expect_copies;
 using testing::ForwardingDevice;
+using testing::marked_count;
 using testing::RecordingListener;
+using testing::submit_many;
 
 constexpr DeviceStatus kFault = {DeviceOutcome::failed, 719};
 constexpr DeviceStatus kLost = {DeviceOutcome::lost, 700};
@@ -29,23 +33,6 @@ constexpr DeviceStatus kLost = {DeviceOutcome::lost, 700};
 constexpr VirtualCosts kSlow = {.copy_in = 1ms, .copy_out = 1ms, .kernel = 3ms};
 /// One batch of one job at a time.
 constexpr EngineSettings kOneByOne = {.lane_count = 1, .depth = 1, .max_batch_jobs = 1};
-
-void submit_many(ChannelHarness& producer, std::uint32_t count, std::uint64_t bytes = 256,
-                 std::uint32_t first_slot = 0) {
-  for (std::uint32_t i = 0; i < count; ++i) {
-    producer.submit_filled(first_slot + i + 1, first_slot + i, bytes);
-  }
-}
-
-/// Collects and expects so many answers, each ok and byte-right.
-void expect_copies(ChannelHarness& producer, std::size_t count) {
-  const auto completed = producer.collect();
-  EXPECT_EQ(completed.size(), count);
-  for (const CompletionEntry& entry : completed) {
-    EXPECT_EQ(static_cast<JobStatus>(entry.status), JobStatus::ok) << "job " << entry.job_id;
-    EXPECT_TRUE(producer.output_is_copy(entry.job_id, entry.slot, entry.output_bytes));
-  }
-}
 
 std::map<JobStatus, int> collect_statuses(ChannelHarness& producer) {
   std::map<JobStatus, int> statuses;
@@ -58,14 +45,6 @@ std::map<JobStatus, int> collect_statuses(ChannelHarness& producer) {
 std::uint64_t device_calls(const VirtualTimeDevice& device) {
   return device.calls(Call::copy_in) + device.calls(Call::launch) + device.calls(Call::copy_out) +
          device.calls(Call::record);
-}
-
-std::uint32_t marked_count(const ChannelHarness& producer) {
-  std::uint32_t count = 0;
-  for (std::uint32_t slot = 0; slot < producer.view().geometry().slot_count; ++slot) {
-    count += producer.is_marked_issued(slot) ? 1U : 0U;
-  }
-  return count;
 }
 
 // --- taking, forming, issuing

@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace overlap {
@@ -64,6 +65,12 @@ TEST(Options, AreTheDefaultsOfTheStructWithoutArguments) {
   EXPECT_EQ(sut.workers, defaults.workers);
   EXPECT_EQ(sut.batch_max_jobs, defaults.batch_max_jobs);
   EXPECT_EQ(sut.batch_max_bytes, defaults.batch_max_bytes);
+  EXPECT_EQ(sut.batch_max_wait, defaults.batch_max_wait);
+  EXPECT_EQ(sut.path, defaults.path);
+  EXPECT_EQ(sut.copy_from_job_bytes, defaults.copy_from_job_bytes);
+  EXPECT_EQ(sut.copy_from_batch_bytes, defaults.copy_from_batch_bytes);
+  EXPECT_EQ(sut.ahead_max, defaults.ahead_max);
+  EXPECT_EQ(sut.wait, defaults.wait);
   EXPECT_EQ(sut.max_slots, defaults.max_slots);
   EXPECT_EQ(sut.max_slot_bytes, defaults.max_slot_bytes);
   EXPECT_EQ(sut.max_channel_bytes, defaults.max_channel_bytes);
@@ -100,6 +107,12 @@ TEST(Options, AreAllReadFromTheCommandLine) {
                                              "--workers=0",
                                              "--batch-max-jobs=16",
                                              "--batch-max-bytes=1MiB",
+                                             "--batch-max-wait=20us",
+                                             "--path=gather",
+                                             "--copy-from-job-bytes=256KiB",
+                                             "--copy-from-batch-bytes=3MiB",
+                                             "--ahead-max=2ms",
+                                             "--wait=sleep",
                                              "--max-slots=128",
                                              "--max-slot-bytes=64M",
                                              "--max-channel-bytes=1G",
@@ -131,6 +144,12 @@ TEST(Options, AreAllReadFromTheCommandLine) {
   EXPECT_EQ(sut.workers, 0U);
   EXPECT_EQ(sut.batch_max_jobs, 16U);
   EXPECT_EQ(sut.batch_max_bytes, 1'048'576U);
+  EXPECT_EQ(sut.batch_max_wait, 20us);
+  EXPECT_EQ(sut.path, Options::PathRule::gather);
+  EXPECT_EQ(sut.copy_from_job_bytes, 262'144U);
+  EXPECT_EQ(sut.copy_from_batch_bytes, 3'145'728U);
+  EXPECT_EQ(sut.ahead_max, 2ms);
+  EXPECT_EQ(sut.wait, Options::Wait::sleep);
   EXPECT_EQ(sut.max_slots, 128U);
   EXPECT_EQ(sut.max_slot_bytes, 67'108'864U);
   EXPECT_EQ(sut.max_channel_bytes, 1'073'741'824U);
@@ -164,6 +183,21 @@ TEST(Options, TakeTheCommandLineOverTheFileOverTheDefaultInAnyOrder) {
     EXPECT_EQ(origin_of(sut, "depth").origin, file.path() + ":3");
     EXPECT_EQ(sut.options.max_slots, 65536U);
     EXPECT_EQ(origin_of(sut, "max-slots").origin, "default");
+  }
+}
+
+TEST(Options, ReadEveryWordOfPathAndWait) {
+  using Rule = Options::PathRule;
+  using Wait = Options::Wait;
+  for (const auto& [word, expected] :
+       {std::pair("auto", Rule::automatic), std::pair("copy", Rule::copy),
+        std::pair("mapped", Rule::mapped), std::pair("gather", Rule::gather)}) {
+    EXPECT_EQ(load_options({std::string("--path=") + word}).options.path, expected);
+  }
+  for (const auto& [word, expected] :
+       {std::pair("spin", Wait::spin), std::pair("adaptive", Wait::adaptive),
+        std::pair("sleep", Wait::sleep)}) {
+    EXPECT_EQ(load_options({std::string("--wait=") + word}).options.wait, expected);
   }
 }
 
@@ -219,6 +253,15 @@ TEST(Options, RefuseACommandLineThatCouldMeanSomethingElse) {
            {{"--idle-spin=2s"}, "idle-spin", "'2s'"},
            {{"--backend=gpu"}, "backend", "auto, cuda, host"},
            {{"--lane-kind=two"}, "lane-kind", "single, three"},
+           {{"--batch-max-wait=2s"}, "batch-max-wait", "'2s'"},
+           {{"--batch-max-wait=5"}, "batch-max-wait", "'5'"},
+           {{"--batch-max-jobs=0"}, "batch-max-jobs", "'0'"},
+           {{"--batch-max-jobs=65537"}, "batch-max-jobs", "'65537'"},
+           {{"--path=fast"}, "path", "auto, copy, mapped, gather"},
+           {{"--copy-from-job-bytes=0"}, "copy-from-job-bytes", "'0'"},
+           {{"--copy-from-batch-bytes=1 M"}, "copy-from-batch-bytes", "'1 M'"},
+           {{"--ahead-max=-1ms"}, "ahead-max", "'-1ms'"},
+           {{"--wait=never"}, "wait", "spin, adaptive, sleep"},
            {{"--log-level=loud"}, "log-level", "trace"},
            {{"--require-pinned=maybe"}, "require-pinned", "no, yes"},
            {{"--socket-mode=rw"}, "socket-mode", "octal"},
@@ -306,7 +349,7 @@ TEST(Options, AreDescribedWithValueAndOrigin) {
   const ConfigFixture file("depth = 3\n");
   const std::string sut =
       describe(load_options({"--config", file.path(), "--print-config", "--lanes=4"}));
-  EXPECT_NE(sut.find("\nlanes                = 4"), std::string::npos) << sut;
+  EXPECT_NE(sut.find("\nlanes                 = 4"), std::string::npos) << sut;
   EXPECT_NE(sut.find("(command line)\n"), std::string::npos) << sut;
   EXPECT_NE(sut.find("(" + file.path() + ":1)\n"), std::string::npos) << sut;
   EXPECT_NE(sut.find("(default)\n"), std::string::npos) << sut;

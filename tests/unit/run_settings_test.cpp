@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -80,6 +81,54 @@ TEST(RunSettings, LeaveLanesToTheDeviceUnlessTheyAreGiven) {
 TEST(RunSettings, SpinAsLongAsSuitsTheMachineUnlessItIsGiven) {
   EXPECT_EQ(control_settings(Options{}).idle.spin,
             default_idle_spin(std::thread::hardware_concurrency()));
+}
+
+TEST(RunSettings, CarryPathsTurnsAndWaitingToTheEngine) {
+  Options options;
+  options.batch_max_wait = 3us;
+  options.ahead_max = 4ms;
+  options.copy_from_job_bytes = 5 * kMiB;
+  options.copy_from_batch_bytes = 6 * kMiB;
+  const EngineSettings sut = control_settings(options).engine;
+  EXPECT_EQ(sut.max_batch_wait_ns, 3000U);
+  EXPECT_EQ(sut.max_ahead_ns, 4'000'000U);
+  EXPECT_EQ(sut.path.copy_from_job_bytes, 5 * kMiB);
+  EXPECT_EQ(sut.path.copy_from_batch_bytes, 6 * kMiB);
+}
+
+TEST(RunSettings, ForceAPathOnlyWhereOneIsNamed) {
+  const auto only = [](Options::PathRule rule) {
+    Options options;
+    options.path = rule;
+    return control_settings(options).engine.path.only;
+  };
+  EXPECT_EQ(only(Options{}.path), std::nullopt);
+  EXPECT_EQ(only(Options::PathRule::automatic), std::nullopt);
+  EXPECT_EQ(only(Options::PathRule::copy), Path::copy);
+  EXPECT_EQ(only(Options::PathRule::mapped), Path::mapped);
+  EXPECT_EQ(only(Options::PathRule::gather), Path::gather);
+}
+
+TEST(RunSettings, TurnTheWayToWaitIntoATimeToSpin) {
+  const auto idle = [](Options::Wait wait) {
+    Options options;
+    options.wait = wait;
+    options.idle_spin = 7us;
+    return control_settings(options).idle;
+  };
+  EXPECT_EQ(idle(Options::Wait::spin).spin, std::nullopt) << "without end";
+  EXPECT_EQ(idle(Options::Wait::sleep).spin, 0ns) << "not at all";
+  EXPECT_EQ(idle(Options::Wait::adaptive).spin, 7us);
+  EXPECT_GT(idle(Options::Wait::spin).park_after, idle(Options::Wait::adaptive).park_after)
+      << "who asks to spin does not want to be parked soon";
+}
+
+TEST(RunSettings, HoldNoJobBackByDefault) {
+  const EngineSettings sut = control_settings(Options{}).engine;
+  EXPECT_EQ(sut.max_batch_wait_ns, 0U);
+  EXPECT_EQ(sut.max_batch_jobs, 1024U);
+  EXPECT_EQ(sut.max_batch_bytes, 16 * kMiB);
+  EXPECT_EQ(sut.max_ahead_ns, 1'000'000U);
 }
 
 TEST(RunSettings, LetEverybodyInByDefault) {

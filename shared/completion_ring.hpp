@@ -28,13 +28,21 @@ class CompletionWriter {
   /// Entries written since the channel began; wraps.
   [[nodiscard]] std::uint32_t tail() const noexcept { return tail_; }
 
-  /// Puts an entry behind the others; nobody sees it before `publish`.
+  /// The place of the next entry, to be written field by field and never read: a copy of one made
+  /// elsewhere would wait for its own small stores. Nobody sees it before `publish`.
   /// @pre uncollected() < capacity(), kept by taking no more jobs than there is room for
-  void write(const CompletionEntry& entry) noexcept {
+  /// @post every field is written before `advance`
+  [[nodiscard]] CompletionEntry& next() const noexcept {
     // The line is still with the producer that read it: it has to come over, so it is sent for early.
     __builtin_prefetch(&entries_[(tail_ + kFetchedAhead) & (capacity_ - 1)], 1);
-    entries_[tail_ & (capacity_ - 1)] = entry;
-    ++tail_;
+    return entries_[tail_ & (capacity_ - 1)];
+  }
+  void advance() noexcept { ++tail_; }
+
+  /// Puts an entry behind the others. @pre as for `next`
+  void write(const CompletionEntry& entry) noexcept {
+    next() = entry;
+    advance();
   }
 
   /// Makes everything written visible: output bytes and entries alike.

@@ -79,7 +79,8 @@ std::uint32_t Channel::take(std::uint32_t limit, std::uint64_t now_ns) {
   while (count < wanted && !violation_) {
     const auto group = std::span(entries).first(std::min(wanted - count, kTakenTogether));
     submissions_.take_many(group);
-    submissions_.fetch_ahead(kTakenTogether);
+    submissions_.fetch_ahead(
+        std::min(wanted - count - static_cast<std::uint32_t>(group.size()), kTakenTogether));
     for (const SubmissionEntry& entry : group) {
       if (!violation_) {
         accept(entry, now_ns);
@@ -216,7 +217,7 @@ void Channel::end(Job& job, const JobEnd& outcome, std::uint64_t now_ns) {
   if (job.plan != nullptr) {
     PlanCache::release(*job.plan);
   }
-  CompletionEntry entry{};
+  CompletionEntry& entry = completions_.next();
   entry.job_id = job.job_id;
   entry.slot = job.slot;
   entry.status = static_cast<std::uint16_t>(outcome.status);
@@ -230,7 +231,7 @@ void Channel::end(Job& job, const JobEnd& outcome, std::uint64_t now_ns) {
   entry.detail_code = outcome.detail_code;
   entry.detail_value = outcome.detail_value;
   completed_slots_[completions_.tail() & (completions_.capacity() - 1)] = job.slot;
-  completions_.write(entry);
+  completions_.advance();
   ++uncollected_;
   unpublished_ = true;
   step(job, SlotState::completed);

@@ -113,7 +113,9 @@ std::size_t Engine::do_work(std::uint64_t now_ns) {
     done += take(now_ns);
     const std::size_t issued = issue(now_ns);
     done += issued;
-    publish_load(now_ns, issued != 0);
+    if (done != 0) {
+      publish_load(now_ns, issued != 0);
+    }
   }
   publish();
   if (leaving_count_ != 0 || draining_) {

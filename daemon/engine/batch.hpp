@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace overlap {
@@ -12,18 +13,22 @@ namespace overlap {
 inline constexpr std::size_t kMaxStages = 8;
 inline constexpr std::size_t kMaxStageParameters = 16;
 
-/// A job of a batch and whose it is.
-struct BatchJob {
+/// Jobs of a batch that follow each other, are of one channel and have one plan, and so one size.
+struct BatchRun {
   Channel* channel;
-  /// The channel's own record of it.
-  Job* job;
+  PlanCache::Entry* plan;
+  std::uint32_t first_index;
+  std::uint32_t count;
 };
 
 /// Jobs issued together on a lane: one launch per kernel, however many jobs.
 struct Batch {
   /// The same for every job.
   ServedPipeline* pipeline = nullptr;
-  std::vector<BatchJob> jobs;
+  /// The channels' own records.
+  std::vector<Job*> jobs;
+  /// All of `jobs`, in order: what is the same for many jobs is done once.
+  std::vector<BatchRun> runs;
   std::uint64_t input_bytes = 0;
   std::uint64_t largest_input_bytes = 0;
   /// How the bytes reach the kernels.
@@ -38,16 +43,33 @@ struct Batch {
   std::uint64_t issued_ns = 0;
   std::uint64_t cost_ns = 0;
 
+  [[nodiscard]] std::span<Job* const> jobs_of(const BatchRun& run) const noexcept {
+    return std::span(jobs).subspan(run.first_index, run.count);
+  }
+
+  /// Adds a job behind the others.
   void add(Channel& channel, Job& job) {
-    jobs.push_back({&channel, &job});
-    input_bytes += job.input_bytes;
-    largest_input_bytes = std::max(largest_input_bytes, job.input_bytes);
-    cost_ns += job.cost_ns;
+    jobs.push_back(&job);
+    close_run(channel, *job.plan, 1, job.cost_ns);
+  }
+
+  /// Takes account of the last `count` jobs: of one channel, with one plan.
+  void close_run(Channel& channel, PlanCache::Entry& plan, std::uint32_t count,
+                 std::uint64_t job_cost_ns) {
+    if (!runs.empty() && runs.back().channel == &channel && runs.back().plan == &plan) {
+      runs.back().count += count;
+    } else {
+      runs.push_back({&channel, &plan, static_cast<std::uint32_t>(jobs.size()) - count, count});
+    }
+    input_bytes += count * plan.input_bytes;
+    largest_input_bytes = std::max(largest_input_bytes, plan.input_bytes);
+    cost_ns += count * job_cost_ns;
     all_pinned = all_pinned && channel.is_pinned();
   }
 
   void clear() noexcept {
     jobs.clear();
+    runs.clear();
     pipeline = nullptr;
     input_bytes = 0;
     largest_input_bytes = 0;

@@ -187,10 +187,7 @@ const Job* Channel::next_alive(std::uint64_t now_ns) {
 
 Job& Channel::start(std::uint64_t now_ns) {
   Job& job = dequeue();
-  job.issued_ns = now_ns;
-  step(job, SlotState::issued);
-  // Before the work that can crash: the producer's library reads it after our death.
-  setup_.view.issued(job.slot).store(1, std::memory_order_release);
+  mark_started(job, now_ns);
   ++issued_count_;
   return job;
 }
@@ -213,15 +210,12 @@ void Channel::finish(Job& job, const JobEnd& outcome, std::uint64_t now_ns) {
   end(job, outcome, now_ns);
 }
 
-void Channel::end(Job& job, const JobEnd& outcome, std::uint64_t now_ns) {
-  if (job.plan != nullptr) {
-    PlanCache::release(*job.plan);
-  }
+inline void Channel::complete(Job& job, const JobEnd& outcome, std::uint64_t now_ns) noexcept {
+  const bool late = outcome.status == JobStatus::ok && is_past_deadline(job, now_ns);
   CompletionEntry& entry = completions_.next();
   entry.job_id = job.job_id;
   entry.slot = job.slot;
   entry.status = static_cast<std::uint16_t>(outcome.status);
-  const bool late = outcome.status == JobStatus::ok && is_past_deadline(job, now_ns);
   entry.flags = late ? kCompletionLate : std::uint16_t{0};
   entry.output_bytes = outcome.output_bytes;
   entry.ready_ns = job.ready_ns;
@@ -232,9 +226,35 @@ void Channel::end(Job& job, const JobEnd& outcome, std::uint64_t now_ns) {
   entry.detail_value = outcome.detail_value;
   completed_slots_[completions_.tail() & (completions_.capacity() - 1)] = job.slot;
   completions_.advance();
+  step(job, SlotState::completed);
+}
+
+void Channel::finish_run(std::span<Job* const> jobs, std::uint64_t now_ns) {
+  PlanCache::Entry& plan = *jobs.front()->plan;
+  const JobEnd outcome{.output_bytes = plan.plan.max_output_bytes};
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    // Slots come in any order: what lies in no cache near by is sent for early.
+    __builtin_prefetch(jobs[std::min(i + kFetchedAhead, jobs.size() - 1)], 1);
+    setup_.view.issued(jobs[i]->slot).store(0, std::memory_order_release);
+    complete(*jobs[i], outcome, now_ns);
+  }
+  const auto count = static_cast<std::uint32_t>(jobs.size());
+  PlanCache::release(plan, count);
+  issued_count_ -= count;
+  uncollected_ += count;
+  unpublished_ = true;
+  counters_.jobs_done += count;
+  counters_.input_bytes += count * plan.input_bytes;
+  counters_.output_bytes += count * outcome.output_bytes;
+}
+
+void Channel::end(Job& job, const JobEnd& outcome, std::uint64_t now_ns) {
+  if (job.plan != nullptr) {
+    PlanCache::release(*job.plan);
+  }
+  complete(job, outcome, now_ns);
   ++uncollected_;
   unpublished_ = true;
-  step(job, SlotState::completed);
   if (outcome.status == JobStatus::ok) {
     ++counters_.jobs_done;
     counters_.input_bytes += job.input_bytes;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,11 +39,16 @@ struct alignas(64) Job {
   std::uint32_t slot = 0;
   SlotState state = SlotState::free;
   std::uint8_t pipeline_index = 0;
-  bool has_deadline = false;
-  bool isolate = false;
+  bool has_deadline : 1 = false;
+  bool isolate : 1 = false;
   /// Came back from a batch that failed: runs alone, once more.
-  bool retried = false;
-  bool cancelled = false;
+  bool retried : 1 = false;
+  bool cancelled : 1 = false;
+
+  /// Whether nothing but its size says when and with whom it may run.
+  [[nodiscard]] bool is_plain() const noexcept {
+    return !has_deadline && !isolate && !retried && !cancelled;
+  }
 };
 static_assert(sizeof(Job) == 64);
 
@@ -134,10 +140,31 @@ class Channel {
   }
   /// Takes the job that `next` returned onto a lane. Stays valid until `finish` or `requeue`.
   [[nodiscard]] Job& start(std::uint64_t now_ns);
+  /// Takes the next jobs that are plain and have this plan, at most `limit`, and calls
+  /// `started(Job&)` for each. @return how many
+  template <class Started>
+  std::uint32_t start_like(const PlanCache::Entry& plan, std::uint32_t limit, std::uint64_t now_ns,
+                           Started started) {
+    std::uint32_t count = 0;
+    for (; count < limit && !queue_.empty(); ++count) {
+      Job& job = jobs_[queue_.front()];
+      if (job.plan != &plan || !job.is_plain()) {
+        break;
+      }
+      queue_.pop_front();
+      mark_started(job, now_ns);
+      started(job);
+    }
+    queued_bytes_ -= count * plan.input_bytes;
+    issued_count_ += count;
+    return count;
+  }
   /// Puts a started job in front again, after an error that was not its own.
   void requeue(Job& job);
   /// Writes the completion of a started job; `publish` shows it.
   void finish(Job& job, const JobEnd& end, std::uint64_t now_ns);
+  /// Writes the completions of started jobs that all went well and have one plan.
+  void finish_run(std::span<Job* const> jobs, std::uint64_t now_ns);
   /// Shows written completions and wakes the producer where it waits.
   /// @return whether there were any
   bool publish();
@@ -171,6 +198,14 @@ class Channel {
   void cancel(const SubmissionEntry& entry) noexcept;
   /// Ends a job that is not on a lane.
   void end(Job& job, const JobEnd& end, std::uint64_t now_ns);
+  void mark_started(Job& job, std::uint64_t now_ns) noexcept {
+    job.issued_ns = now_ns;
+    step(job, SlotState::issued);
+    // Before the work that can crash: the producer's library reads it after our death.
+    setup_.view.issued(job.slot).store(1, std::memory_order_release);
+  }
+  /// Writes a completion and leaves the slot to the producer.
+  void complete(Job& job, const JobEnd& outcome, std::uint64_t now_ns) noexcept;
   /// Takes the first job out of the queue.
   Job& dequeue() noexcept {
     Job& job = jobs_[queue_.front()];

@@ -21,11 +21,6 @@ class CostModel {
     return 1 + static_cast<std::uint64_t>(guess * static_cast<double>(input_bytes));
   }
 
-  /// Whether jobs of two sizes are one class.
-  [[nodiscard]] static bool same_class(std::uint64_t a_bytes, std::uint64_t b_bytes) noexcept {
-    return class_of(a_bytes) == class_of(b_bytes);
-  }
-
   /// Takes a measurement in: a device was busy for `busy_ns` with `input_bytes` of jobs of the size
   /// class of `job_bytes`.
   /// @pre input_bytes > 0

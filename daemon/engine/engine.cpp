@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <stdexcept>
 
 namespace overlap {
@@ -17,8 +18,6 @@ void add_to(std::atomic<std::uint64_t>& counter, std::uint64_t value) noexcept {
 
 /// How much longer than expected a batch may be charged for: beyond, it was not the device.
 constexpr double kMaxCostFactor = 64;
-
-constexpr std::size_t kFetchedAhead = 8;
 
 /// From the most urgent on.
 constexpr std::array kPriorities{ChannelPriority::high, ChannelPriority::normal,
@@ -49,7 +48,7 @@ JobEnd end_of(const Lane::Ended& ended, std::size_t stage_count, std::uint32_t j
         return {.status = JobStatus::kernel_failed};
     }
   }
-  return {.output_bytes = ended.batch->jobs[job].job->plan->plan.max_output_bytes};
+  return {.output_bytes = ended.batch->jobs[job]->plan->plan.max_output_bytes};
 }
 
 }  // namespace
@@ -391,7 +390,7 @@ void Engine::fill(FairTurns& turns, Channel& first, const Lane& lane, std::uint6
 
 bool Engine::job_may_be_mapped() const noexcept {
   // The plans of a pipeline differ in sizes alone.
-  const std::vector<Plan>& plans = forming_.jobs.front().job->plan->plan.stages;
+  const std::vector<Plan>& plans = forming_.jobs.front()->plan->plan.stages;
   const auto bit = static_cast<std::uint8_t>(Path::mapped);
   return (plans.front().paths & plans.back().paths & bit) != 0;
 }
@@ -410,13 +409,44 @@ bool Engine::goes_with_batch(const Channel& channel, const Job& job,
 void Engine::fill_from(Channel& channel, std::uint32_t max_jobs, std::uint64_t now_ns) {
   const Job* next = channel.next(now_ns);
   do {
-    Job& job = channel.start(now_ns);
-    job.cost_ns = forming_.pipeline->cost_ns(*job.plan);
-    FairTurns::charge(channel, static_cast<std::int64_t>(job.cost_ns));
-    forming_.add(channel, job);
+    PlanCache::Entry& plan = *next->plan;
+    const std::uint32_t cost_ns = forming_.pipeline->cost_ns(plan);
+    std::uint32_t count = 1;
+    if (next->is_plain()) {
+      count = channel.start_like(plan, jobs_that_fit(channel, plan.input_bytes, cost_ns, max_jobs),
+                                 now_ns, [&](Job& job) {
+                                   job.cost_ns = cost_ns;
+                                   forming_.jobs.push_back(&job);
+                                 });
+    } else {
+      Job& job = channel.start(now_ns);
+      job.cost_ns = cost_ns;
+      forming_.jobs.push_back(&job);
+    }
+    forming_.close_run(channel, plan, count, cost_ns);
+    FairTurns::charge(channel, std::int64_t{count} * cost_ns);
     next = channel.next(now_ns);
   } while (next != nullptr && FairTurns::has_credit(channel) &&
            goes_with_batch(channel, *next, max_jobs));
+}
+
+std::uint32_t Engine::jobs_that_fit(Channel& channel, std::uint64_t input_bytes,
+                                    std::uint32_t cost_ns, std::uint32_t max_jobs) const noexcept {
+  const auto rounded_up = [](std::uint64_t whole, std::uint64_t part) {
+    return whole / part + (whole % part != 0 ? 1 : 0);
+  };
+  // Whoever has credit left may overdraw it by a part of a job; so may the bound of time.
+  const auto credit_ns =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(channel.share().credit_ns, 1));
+  const std::uint64_t ahead_ns =
+      settings_.max_ahead_ns - std::min(settings_.max_ahead_ns, forming_.cost_ns);
+  const std::uint64_t bytes =
+      settings_.max_batch_bytes - std::min(settings_.max_batch_bytes, forming_.input_bytes);
+  const std::uint64_t fit =
+      std::min({std::uint64_t{max_jobs} - forming_.jobs.size(), bytes / input_bytes,
+                rounded_up(credit_ns, cost_ns), rounded_up(ahead_ns, cost_ns)});
+  // One at least: it was found to go with the batch, or it is the first.
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(fit, 1));
 }
 
 std::size_t Engine::harvest(std::uint64_t now_ns) {
@@ -469,22 +499,12 @@ std::size_t Engine::harvest_lane(LaneGroup& group, Lane& lane, std::uint64_t now
 }
 
 void Engine::note_cost(const Batch& batch) {
-  const Channel* last = nullptr;
-  const Job* of_this_size = nullptr;
-  for (const auto& [channel, job] : batch.jobs) {
-    if (channel != last) {
-      ended_shares_.push_back({channel, 0});
-      last = channel;
-    }
-    ended_shares_.back().cost_ns += job->cost_ns;
-    // By size class: where sizes are mixed, nothing is known of jobs of their average.
-    if (of_this_size == nullptr ||
-        !CostModel::same_class(of_this_size->input_bytes, job->input_bytes)) {
-      ended_costs_.push_back({batch.pipeline, job->input_bytes, 0, 0, batch.issued_ns});
-      of_this_size = job;
-    }
-    ended_costs_.back().input_bytes += job->input_bytes;
-    ended_costs_.back().cost_ns += job->cost_ns;
+  for (const BatchRun& run : batch.runs) {
+    const std::uint64_t cost_ns = std::uint64_t{run.count} * batch.jobs[run.first_index]->cost_ns;
+    ended_shares_.push_back({run.channel, cost_ns});
+    // By size: where sizes are mixed, nothing is known of jobs of their average.
+    ended_costs_.push_back({batch.pipeline, run.plan->input_bytes,
+                            run.count * run.plan->input_bytes, cost_ns, batch.issued_ns});
   }
 }
 
@@ -516,35 +536,38 @@ void Engine::settle_costs(std::uint64_t now_ns) {
 }
 
 void Engine::finish(const Lane::Ended& ended, std::uint64_t now_ns) {
-  const std::vector<BatchJob>& jobs = ended.batch->jobs;
-  if (ended.table->all_ok()) {
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-      const auto [channel, job] = jobs[i];
-      __builtin_prefetch(jobs[std::min(i + kFetchedAhead, jobs.size() - 1)].job, 1);
+  const Batch& batch = *ended.batch;
+  const bool all_ok = ended.table->all_ok();
+  const std::size_t stage_count = batch.pipeline->stages().size();
+  for (const BatchRun& run : batch.runs) {
+    if (all_ok) {
       // Sizes follow from the input's: pipelines that find them out are refused at attach.
-      channel->finish(*job, {.output_bytes = job->plan->plan.max_output_bytes}, now_ns);
+      run.channel->finish_run(batch.jobs_of(run), now_ns);
+      continue;
     }
-    return;
-  }
-  const std::size_t stage_count = ended.batch->pipeline->stages().size();
-  for (std::uint32_t i = 0; i < jobs.size(); ++i) {
-    jobs[i].channel->finish(*jobs[i].job, end_of(ended, stage_count, i), now_ns);
+    for (std::uint32_t i = run.first_index; i < run.first_index + run.count; ++i) {
+      run.channel->finish(*batch.jobs[i], end_of(ended, stage_count, i), now_ns);
+    }
   }
 }
 
 void Engine::retry_or_fail(const Lane::Ended& ended, std::uint64_t now_ns) {
   // In reverse, so that the jobs stand in front of the queue in their old order.
-  for (auto entry = ended.batch->jobs.rbegin(); entry != ended.batch->jobs.rend(); ++entry) {
-    if (entry->job->retried) {
-      entry->channel->finish(*entry->job,
+  for (auto run = ended.batch->runs.rbegin(); run != ended.batch->runs.rend(); ++run) {
+    const std::span<Job* const> jobs = ended.batch->jobs_of(*run);
+    for (auto entry = jobs.rbegin(); entry != jobs.rend(); ++entry) {
+      Job& job = **entry;
+      if (job.retried) {
+        run->channel->finish(job,
                              {.status = JobStatus::kernel_failed,
                               .detail_code = static_cast<std::uint32_t>(ended.status.code)},
                              now_ns);
-    } else {
-      FairTurns::charge(*entry->channel, -static_cast<std::int64_t>(entry->job->cost_ns));
-      entry->job->retried = true;
-      entry->channel->requeue(*entry->job);
-      add_to(counters_.jobs_retried, 1);
+      } else {
+        FairTurns::charge(*run->channel, -std::int64_t{job.cost_ns});
+        job.retried = true;
+        run->channel->requeue(job);
+        add_to(counters_.jobs_retried, 1);
+      }
     }
   }
 }

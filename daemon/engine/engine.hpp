@@ -172,6 +172,10 @@ class Engine {
   /// Fills `forming_` with the channel's next jobs and those of others that go with them.
   void fill(FairTurns& turns, Channel& first, const Lane& lane, std::uint64_t now_ns);
   void fill_from(Channel& channel, std::uint32_t max_jobs, std::uint64_t now_ns);
+  /// How many more jobs of a size the batch, its bounds and the channel's credit have room for.
+  [[nodiscard]] std::uint32_t jobs_that_fit(Channel& channel, std::uint64_t input_bytes,
+                                            std::uint32_t cost_ns,
+                                            std::uint32_t max_jobs) const noexcept;
   [[nodiscard]] bool goes_with_batch(const Channel& channel, const Job& job,
                                      std::uint32_t max_jobs) const noexcept;
   [[nodiscard]] bool job_may_be_mapped() const noexcept;

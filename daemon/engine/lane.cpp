@@ -23,6 +23,11 @@ constexpr std::uint64_t footprint(std::uint64_t bytes) noexcept {
   return round_up(bytes, kAlignmentBytes);
 }
 
+/// What a job of a run has become before a stage; the result is what it is behind the last one.
+std::uint64_t bytes_before(const BatchRun& run, std::size_t stage) noexcept {
+  return stage == 0 ? run.plan->input_bytes : run.plan->plan.stages[stage - 1].max_output_bytes;
+}
+
 /// Moves jobs' bytes between slots and buffers on the `gather` path.
 const Kernel& mover() noexcept {
   static const CopyKernel kKernel;
@@ -152,18 +157,16 @@ DeviceStatus Lane::reserve(Buffer& buffer) {
   const bool in_slots = works_in_slots(batch);
   // Stage k reads area k % 2 and writes the other; the ends may be the slots themselves.
   std::uint64_t needed[2] = {0, 0};
-  std::uint64_t workspace = 0;
+  std::uint64_t largest_workspace = 0;
   for (std::size_t stage = 0; stage <= stage_count; ++stage) {
     std::uint64_t bytes = 0;
-    std::uint64_t largest_workspace = 0;
-    for (const BatchJob& entry : batch.jobs) {
-      const std::vector<Plan>& plans = entry.job->plan->plan.stages;
-      bytes += footprint(stage == 0 ? entry.job->input_bytes : plans[stage - 1].max_output_bytes);
+    for (const BatchRun& run : batch.runs) {
+      bytes += run.count * footprint(bytes_before(run, stage));
       if (stage < stage_count) {
-        largest_workspace = std::max(largest_workspace, footprint(plans[stage].workspace_bytes));
+        largest_workspace =
+            std::max(largest_workspace, footprint(run.plan->plan.stages[stage].workspace_bytes));
       }
     }
-    workspace = std::max(workspace, largest_workspace * batch.jobs.size());
     if (!in_slots || (stage != 0 && stage != stage_count)) {
       needed[stage % 2] = std::max(needed[stage % 2], bytes);
     }
@@ -172,7 +175,7 @@ DeviceStatus Lane::reserve(Buffer& buffer) {
   if (status.ok()) {
     status = grow(buffer.areas[1], needed[1]);
   }
-  return status.ok() ? grow(buffer.workspace, workspace) : status;
+  return status.ok() ? grow(buffer.workspace, largest_workspace * batch.jobs.size()) : status;
 }
 
 DeviceStatus Lane::place(Buffer& buffer) {
@@ -200,11 +203,14 @@ DeviceStatus Lane::place(Buffer& buffer) {
 
 void Lane::place_gather(Buffer& buffer) {
   std::byte* target = buffer.areas[0].data();
-  for (std::uint32_t i = 0; i < buffer.batch.jobs.size(); ++i) {
-    const auto [channel, job] = buffer.batch.jobs[i];
-    buffer.table.set_item(0, i, channel->view().input(job->slot).data(), job->input_bytes, target,
-                          job->input_bytes);
-    target += footprint(job->input_bytes);
+  std::uint32_t i = 0;
+  for (const BatchRun& run : buffer.batch.runs) {
+    const std::uint64_t bytes = run.plan->input_bytes;
+    for (const Job* const job : buffer.batch.jobs_of(run)) {
+      buffer.table.set_item(0, i++, run.channel->view().input(job->slot).data(), bytes, target,
+                            bytes);
+      target += footprint(bytes);
+    }
   }
 }
 
@@ -218,52 +224,61 @@ void Lane::place_stage(Buffer& buffer, std::size_t stage) {
   buffer.table.set_params(row, stages[stage].params);
   std::byte* source = buffer.areas[stage % 2].data();
   std::byte* target = buffer.areas[(stage + 1) % 2].data();
-  for (std::uint32_t i = 0; i < batch.jobs.size(); ++i) {
-    const auto [channel, job] = batch.jobs[i];
-    const std::vector<Plan>& plans = job->plan->plan.stages;
-    const std::uint64_t in_bytes =
-        stage == 0 ? job->input_bytes : plans[stage - 1].max_output_bytes;
-    const std::uint64_t out_bytes = plans[stage].max_output_bytes;
-    std::byte* const input = from_slot ? channel->view().input(job->slot).data() : source;
-    std::byte* const output = to_slot ? channel->view().output(job->slot).data() : target;
-    buffer.table.set_item(row, i, input, in_bytes, output, out_bytes);
-    if (!plans[stage].output_size_known) {
-      buffer.table.expect_output(row, i, out_bytes);
+  std::uint32_t i = 0;
+  for (const BatchRun& run : batch.runs) {
+    const ChannelView& view = run.channel->view();
+    const std::uint64_t in_bytes = bytes_before(run, stage);
+    const std::uint64_t out_bytes = bytes_before(run, stage + 1);
+    const bool size_known = run.plan->plan.stages[stage].output_size_known;
+    for (const Job* const job : batch.jobs_of(run)) {
+      buffer.table.set_item(row, i, from_slot ? view.input(job->slot).data() : source, in_bytes,
+                            to_slot ? view.output(job->slot).data() : target, out_bytes);
+      if (!size_known) {
+        buffer.table.expect_output(row, i, out_bytes);
+      }
+      source += footprint(in_bytes);
+      target += footprint(out_bytes);
+      ++i;
     }
-    source += footprint(in_bytes);
-    target += footprint(out_bytes);
   }
 }
 
 void Lane::place_scatter(Buffer& buffer) {
   const std::size_t row = buffer.first_row + buffer.batch.pipeline->stages().size();
-  for (std::uint32_t i = 0; i < buffer.batch.jobs.size(); ++i) {
-    const auto [channel, job] = buffer.batch.jobs[i];
-    const overlap_batch_item& made = buffer.table.item(row - 1, i);
-    buffer.table.set_item(row, i, made.output, made.output_capacity_bytes,
-                          channel->view().output(job->slot).data(), made.output_capacity_bytes);
+  std::uint32_t i = 0;
+  for (const BatchRun& run : buffer.batch.runs) {
+    for (const Job* const job : buffer.batch.jobs_of(run)) {
+      const overlap_batch_item& made = buffer.table.item(row - 1, i);
+      buffer.table.set_item(row, i++, made.output, made.output_capacity_bytes,
+                            run.channel->view().output(job->slot).data(),
+                            made.output_capacity_bytes);
+    }
   }
 }
 
 DeviceStatus Lane::enqueue_copies_in(Buffer& buffer) {
   ranges_.clear();
   std::byte* target = buffer.areas[0].data();
-  for (const auto& [channel, job] : buffer.batch.jobs) {
-    const ChannelView& view = channel->view();
-    append_copy(ranges_, CopyDirection::in, channel->pinning().inputs,
-                {reinterpret_cast<std::byte*>(&view.header()),
-                 view.geometry().input_offset_bytes(job->slot), target, job->input_bytes});
-    target += footprint(job->input_bytes);
+  for (const BatchRun& run : buffer.batch.runs) {
+    const ChannelView& view = run.channel->view();
+    const std::uint64_t bytes = run.plan->input_bytes;
+    for (const Job* const job : buffer.batch.jobs_of(run)) {
+      append_copy(ranges_, CopyDirection::in, run.channel->pinning().inputs,
+                  {reinterpret_cast<std::byte*>(&view.header()),
+                   view.geometry().input_offset_bytes(job->slot), target, bytes});
+      target += footprint(bytes);
+    }
   }
   return device_.copy_in(in_, ranges_);
 }
 
 DeviceStatus Lane::launch(Buffer& buffer, std::size_t row, const Kernel& kernel,
                           std::size_t param_count) {
-  const auto job_count = static_cast<std::uint32_t>(buffer.batch.jobs.size());
+  // Gathering reads what the first stage does, scattering what the last one made.
+  const std::size_t stage = row - std::min(row, buffer.first_row);
   std::uint64_t largest = 0;
-  for (std::uint32_t i = 0; i < job_count; ++i) {
-    largest = std::max(largest, buffer.table.item(row, i).input_bytes);
+  for (const BatchRun& run : buffer.batch.runs) {
+    largest = std::max(largest, bytes_before(run, stage));
   }
   overlap_batch batch = buffer.table.batch(row, param_count, largest);
   batch.workspace = buffer.workspace.data();
@@ -287,15 +302,16 @@ DeviceStatus Lane::enqueue_kernels(Buffer& buffer) {
 DeviceStatus Lane::enqueue_copies_out(Buffer& buffer) {
   ranges_.clear();
   const std::size_t last = buffer.first_row + buffer.batch.pipeline->stages().size() - 1;
-  const auto job_count = static_cast<std::uint32_t>(buffer.batch.jobs.size());
-  for (std::uint32_t i = 0; i < job_count; ++i) {
-    const auto [channel, job] = buffer.batch.jobs[i];
-    const ChannelView& view = channel->view();
-    const overlap_batch_item& item = buffer.table.item(last, i);
-    append_copy(ranges_, CopyDirection::out, channel->pinning().outputs,
-                {reinterpret_cast<std::byte*>(&view.header()),
-                 view.geometry().output_offset_bytes(job->slot),
-                 static_cast<std::byte*>(item.output), item.output_capacity_bytes});
+  std::uint32_t i = 0;
+  for (const BatchRun& run : buffer.batch.runs) {
+    const ChannelView& view = run.channel->view();
+    for (const Job* const job : buffer.batch.jobs_of(run)) {
+      const overlap_batch_item& item = buffer.table.item(last, i++);
+      append_copy(ranges_, CopyDirection::out, run.channel->pinning().outputs,
+                  {reinterpret_cast<std::byte*>(&view.header()),
+                   view.geometry().output_offset_bytes(job->slot),
+                   static_cast<std::byte*>(item.output), item.output_capacity_bytes});
+    }
   }
   return device_.copy_out(out_, ranges_);
 }

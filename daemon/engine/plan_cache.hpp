@@ -30,7 +30,7 @@ class PlanCache {
   /// Finds or makes the plan and counts a user.
   /// @pre pipeline is always the same one
   [[nodiscard]] Entry& acquire(const Pipeline& pipeline, std::uint64_t input_bytes);
-  static void release(Entry& entry) noexcept { --entry.users; }
+  static void release(Entry& entry, std::uint32_t users = 1) noexcept { entry.users -= users; }
 
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 

@@ -42,14 +42,6 @@ TEST(CostModel, KnowsSizesApart) {
   EXPECT_NEAR(static_cast<double>(sut.estimate_ns(8191)), 50e6 * 8191 / 4096, 2);
 }
 
-TEST(CostModel, HasAClassForEachPowerOfTwo) {
-  EXPECT_TRUE(CostModel::same_class(4096, 8191));
-  EXPECT_FALSE(CostModel::same_class(4095, 4096));
-  EXPECT_FALSE(CostModel::same_class(8191, 8192));
-  EXPECT_FALSE(CostModel::same_class(0, 1));
-  EXPECT_TRUE(CostModel::same_class(UINT64_MAX, UINT64_MAX / 2 + 1));
-}
-
 TEST(CostModel, IsARunningMeanThatNoSingleMeasurementTurnsOver) {
   CostModel sut;
   sut.learn(kMiB, kMiB, 100'000);

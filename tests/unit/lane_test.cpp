@@ -110,7 +110,7 @@ TEST(Lane, ABatchIsHarvestedWhenItsLastByteIsBack) {
   ASSERT_TRUE(ended.has_value());
   EXPECT_TRUE(ended->status.ok());
   ASSERT_EQ(ended->batch->jobs.size(), 1U);
-  EXPECT_EQ(ended->batch->jobs[0].job->job_id, 1U);
+  EXPECT_EQ(ended->batch->jobs[0]->job_id, 1U);
   EXPECT_EQ(ended->table->status(1, 0), static_cast<std::uint32_t>(OVERLAP_ITEM_OK));
   feed.expect_results(1, 4096);
 }
@@ -148,7 +148,7 @@ TEST(Lane, HoldsAsManyBatchesAsItIsDeepAndEndsThemInOrder) {
     for (std::uint64_t job_id = 1; job_id <= 3; ++job_id) {
       const auto ended = sut.harvest();
       ASSERT_TRUE(ended.has_value());
-      EXPECT_EQ(ended->batch->jobs.at(0).job->job_id, job_id);
+      EXPECT_EQ(ended->batch->jobs.at(0)->job_id, job_id);
       sut.retire();
     }
     feed.expect_results(3, 256);

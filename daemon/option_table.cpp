@@ -90,7 +90,8 @@ const std::array kSettings{
                     o.copy_from_batch_bytes = read_bytes(text, 1, kTiB);
                   }},
     OptionSetting{"ahead-max", "1ms",
-                  "device time issued beyond the running batch while several producers are served",
+                  "device time issued beyond the running batch while several producers are served, "
+                  "and of one batch",
                   [](std::string_view text, Options& o) {
                     o.ahead_max = read_duration(text, seconds(3600));
                   }},

@@ -11,7 +11,7 @@
 
 namespace overlap {
 
-/// Every setting of the daemon, as plain values. The table in `options.cpp` has the ranges.
+/// Every setting of the daemon, as plain values. The table in `option_table.cpp` has the ranges.
 struct Options {
   enum class Backend : std::uint8_t { automatic, cuda, host };
   enum class LaneKind : std::uint8_t { single, three };
@@ -24,7 +24,7 @@ struct Options {
 
   Backend backend = Backend::automatic;
   std::uint32_t device_index = 0;
-  /// Empty: 4 on CUDA, 1 on the host.
+  /// Empty: 8 on CUDA; on the host one a worker.
   std::optional<std::uint32_t> lanes;
   /// Batches in flight on each lane. Empty: 2, or 1 where batches run on the engine's own thread.
   std::optional<std::uint32_t> depth;

@@ -49,7 +49,8 @@ struct Plan {
   bool output_size_known = true;
   /// Scratch memory per job, bytes.
   std::uint64_t workspace_bytes = 0;
-  /// `Path` bits; `mapped` only if each input byte is read once.
+  /// `Path` bits; `mapped` only if each input byte is read once and each output byte written once.
+  /// Any kernel can be served by `copy` and `gather`, which need not be named.
   std::uint8_t paths = static_cast<std::uint8_t>(Path::copy);
   /// Whether jobs of a channel depend on the ones before them.
   bool stateful = false;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -10,6 +11,8 @@ namespace overlap {
 enum class ChannelPriority : std::uint32_t { normal = 0, high = 1, low = 2 };
 
 inline constexpr std::uint32_t kChannelPriorityCount = 3;
+inline constexpr std::array kPrioritiesByUrgency{ChannelPriority::high, ChannelPriority::normal,
+                                                 ChannelPriority::low};
 
 /// The name of a priority in options and logs; empty for a number that is none.
 [[nodiscard]] constexpr std::string_view channel_priority_text(ChannelPriority priority) noexcept {

@@ -13,7 +13,7 @@ namespace {
 void prefer_environment() {
   constexpr int kKeepExisting = 0;
   // By default streams share 8 hardware queues. In a shared one, a stream that waits for an event
-  // holds up a stranger: four three-stream lanes have 12 streams.
+  // holds up a stranger: eight three-stream lanes have 24 streams.
   ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", kKeepExisting);
   // By default a kernel is loaded at its first launch, which may wait for everything that runs.
   ::setenv("CUDA_MODULE_LOADING", "EAGER", kKeepExisting);

@@ -83,7 +83,11 @@ class HostDevice::Worker {
     }
     // 'engine asleep': store the number, then load `done_`; the worker stores `done_`, then loads the
     // number. Both seq_cst, so one of the two sees the other.
-    ring_at_.store(number, std::memory_order_seq_cst);
+    // The earliest of what is asked for: after any ring the engine asks anew.
+    std::uint64_t earlier = ring_at_.load(std::memory_order_relaxed);
+    while ((earlier == 0 || number < earlier) &&
+           !ring_at_.compare_exchange_weak(earlier, number, std::memory_order_seq_cst)) {
+    }
     if (done_.load(std::memory_order_seq_cst) >= number) {
       ring(eventfd);
     }

@@ -37,6 +37,8 @@ struct Batch {
   bool all_pinned = true;
   /// Runs with nothing else issued.
   bool isolate = false;
+  /// Its kernels, not its copies, keep the device busy for longer than may be issued ahead.
+  bool long_kernel = false;
   /// Of all batches of the engine.
   std::uint64_t issue_number = 0;
   /// When it was issued, and for how long the device was expected to be busy with it.
@@ -76,6 +78,7 @@ struct Batch {
     path = Path::copy;
     all_pinned = true;
     isolate = false;
+    long_kernel = false;
     issue_number = 0;
     issued_ns = 0;
     cost_ns = 0;

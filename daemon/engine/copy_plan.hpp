@@ -20,7 +20,7 @@ struct CopyRequest {
 enum class CopyDirection : std::uint8_t { in, out };
 
 /// Appends a job's copy to a batch's: cut at the borders of pinned chunks, and joined to the last one
-/// where both sides go on without a gap, so that neighbouring slots cost one call.
+/// where both sides go on without a gap, so that neighbouring slots are one copy.
 /// @pre the request lies within `region`
 void append_copy(std::vector<CopyRange>& ranges, CopyDirection direction,
                  const ChunkedRegion& region, const CopyRequest& request);

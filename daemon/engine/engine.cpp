@@ -4,6 +4,7 @@
 #include <limits>
 #include <span>
 #include <stdexcept>
+#include <utility>
 
 namespace overlap {
 namespace {
@@ -18,10 +19,6 @@ void add_to(std::atomic<std::uint64_t>& counter, std::uint64_t value) noexcept {
 
 /// How much longer than expected a batch may be charged for: beyond, it was not the device.
 constexpr double kMaxCostFactor = 64;
-
-/// From the most urgent on.
-constexpr std::array kPriorities{ChannelPriority::high, ChannelPriority::normal,
-                                 ChannelPriority::low};
 
 StreamPriority stream_priority(ChannelPriority priority) noexcept {
   switch (priority) {
@@ -256,22 +253,44 @@ std::size_t Engine::take(std::uint64_t now_ns) {
 std::size_t Engine::issue(std::uint64_t now_ns) {
   std::size_t issued = 0;
   held_until_ns_ = UINT64_MAX;
-  for (const ChannelPriority priority : kPriorities) {
+  if (isolated_next_) {
+    if (batches_in_flight_ != 0) {
+      return 0;
+    }
+    // Now, before a higher priority fills the device again.
+    issued += issue_next(*std::exchange(isolated_next_, std::nullopt), now_ns) ? 1 : 0;
+  }
+  for (const ChannelPriority priority : kPrioritiesByUrgency) {
     while (!lost_ && !isolated_in_flight_ && !isolated_next_ && issue_next(priority, now_ns)) {
       ++issued;
     }
   }
-  isolated_next_ = false;
   return issued;
 }
 
-bool Engine::may_issue_ahead(LaneGroup& group) noexcept {
+bool Engine::is_long_kernel(std::uint64_t cost_ns, std::uint64_t input_bytes) const noexcept {
+  // Several times what a slow link takes for the bytes, there and back.
+  constexpr std::uint64_t kCopyNsPerByte = 1;
+  return cost_ns > settings_.max_ahead_ns && cost_ns > kCopyNsPerByte * input_bytes;
+}
+
+bool Engine::may_go(Channel& channel, const Job& job, bool is_ahead) const noexcept {
   // With one channel there is nobody who would have to wait behind its jobs.
-  if (channels_.size() <= 1 || group.in_flight == 0) {
+  if (channels_.size() <= 1) {
     return true;
   }
-  const std::uint64_t oldest_ns = group.oldest_lane()->oldest_batch().cost_ns;
-  return group.in_flight_ns - oldest_ns < settings_.max_ahead_ns;
+  const std::uint64_t cost_ns = channel.pipeline(job.pipeline_index).cost_ns(*job.plan);
+  if (is_long_kernel(cost_ns, job.input_bytes)) {
+    return long_kernels_in_flight_ == 0;
+  }
+  // Who has nothing on the device, and has not used up his share, adds one batch to what others wait
+  // for, and no more.
+  return !is_ahead || (channel.issued_count() == 0 && FairTurns::has_credit(channel));
+}
+
+bool Engine::is_ahead(LaneGroup& group) const noexcept {
+  return group.in_flight != 0 &&
+         group.in_flight_ns - group.oldest_lane()->oldest_batch().cost_ns >= settings_.max_ahead_ns;
 }
 
 bool Engine::is_held_back(ChannelPriority priority, std::uint64_t now_ns) {
@@ -302,24 +321,29 @@ bool Engine::issue_next(ChannelPriority priority, std::uint64_t now_ns) {
   FairTurns& turns = turns_[static_cast<std::size_t>(priority)];
   LaneGroup& own = group_of(priority);
   LaneGroup& group = own.lanes.empty() ? group_of(ChannelPriority::normal) : own;
-  if (turns.empty() || !may_issue_ahead(group)) {
+  if (turns.empty()) {
     return false;
   }
   Lane* const lane = group.free_lane();
   if (lane == nullptr || is_held_back(priority, now_ns)) {
     return false;
   }
-  Channel* const first = turns.pick(now_ns);
+  const bool ahead = is_ahead(group);
+  Channel* const first = turns.pick(
+      now_ns, [&](Channel& channel, const Job& job) { return may_go(channel, job, ahead); });
   if (first == nullptr) {
     return false;
   }
   if (first->next(now_ns)->isolate && batches_in_flight_ != 0) {
     // Nothing new goes out until the device is empty, or the isolated job would wait for ever.
-    isolated_next_ = true;
+    isolated_next_ = priority;
     return false;
   }
-  fill(turns, *first, *lane, now_ns);
+  fill(turns, *first, *lane, ahead && channels_.size() > 1, now_ns);
   turns.pass_on(*first);
+  forming_.long_kernel = is_long_kernel(forming_.cost_ns / forming_.jobs.size(),
+                                        forming_.input_bytes / forming_.jobs.size());
+  long_kernels_in_flight_ += forming_.long_kernel ? 1 : 0;
   isolated_in_flight_ = forming_.isolate;
   forming_.issued_ns = now_ns;
   forming_.issue_number = ++issue_count_;
@@ -337,7 +361,8 @@ bool Engine::issue_next(ChannelPriority priority, std::uint64_t now_ns) {
   return true;
 }
 
-void Engine::fill(FairTurns& turns, Channel& first, const Lane& lane, std::uint64_t now_ns) {
+void Engine::fill(FairTurns& turns, Channel& first, const Lane& lane, bool first_only,
+                  std::uint64_t now_ns) {
   forming_.clear();
   const Job& job = *first.next(now_ns);
   forming_.pipeline = &first.pipeline(job.pipeline_index);
@@ -345,7 +370,7 @@ void Engine::fill(FairTurns& turns, Channel& first, const Lane& lane, std::uint6
   const bool alone = job.isolate || job.retried;
   const std::uint32_t max_jobs = alone ? 1 : lane.max_batch_jobs(*forming_.pipeline);
   fill_from(first, max_jobs, now_ns);
-  while (forming_.jobs.size() < max_jobs) {
+  while (!first_only && forming_.jobs.size() < max_jobs) {
     const std::size_t before = forming_.jobs.size();
     bool others_wait = false;
     bool some_go = false;
@@ -485,6 +510,7 @@ std::size_t Engine::harvest_lane(LaneGroup& group, Lane& lane, std::uint64_t now
     group.in_flight_ns -= ended->batch->cost_ns;
     --group.in_flight;
     --batches_in_flight_;
+    long_kernels_in_flight_ -= ended->batch->long_kernel ? 1 : 0;
     isolated_in_flight_ = isolated_in_flight_ && !ended->batch->isolate;
     if (ended->status.ok()) {
       note_cost(*ended->batch);

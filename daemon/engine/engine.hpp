@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -106,8 +107,9 @@ class Engine {
   /// Calls `visit(EventId)` with the event at the end of the oldest batch of every busy lane.
   template <class Visitor>
   void for_each_awaited_event(Visitor visit) const {
-    for (const LaneGroup& group : lane_groups_) {
-      for (const Lane& lane : group.lanes) {
+    // The most urgent first: a device may arm fewer than there are.
+    for (const ChannelPriority priority : kPrioritiesByUrgency) {
+      for (const Lane& lane : lane_groups_[static_cast<std::size_t>(priority)].lanes) {
         if (lane.in_flight_count() > 0) {
           visit(lane.oldest_event());
         }
@@ -167,10 +169,16 @@ class Engine {
   /// Puts the next batch of a priority on one of its lanes.
   /// @return whether there was one that may go out now
   bool issue_next(ChannelPriority priority, std::uint64_t now_ns);
-  [[nodiscard]] bool may_issue_ahead(LaneGroup& group) noexcept;
+  [[nodiscard]] bool is_long_kernel(std::uint64_t cost_ns,
+                                    std::uint64_t input_bytes) const noexcept;
+  /// Whether as much is issued beyond the oldest batch as may be.
+  [[nodiscard]] bool is_ahead(LaneGroup& group) const noexcept;
+  [[nodiscard]] bool may_go(Channel& channel, const Job& job, bool is_ahead) const noexcept;
   [[nodiscard]] bool is_held_back(ChannelPriority priority, std::uint64_t now_ns);
   /// Fills `forming_` with the channel's next jobs and those of others that go with them.
-  void fill(FairTurns& turns, Channel& first, const Lane& lane, std::uint64_t now_ns);
+  /// @param first_only leave the others out
+  void fill(FairTurns& turns, Channel& first, const Lane& lane, bool first_only,
+            std::uint64_t now_ns);
   void fill_from(Channel& channel, std::uint32_t max_jobs, std::uint64_t now_ns);
   /// How many more jobs of a size the batch, its bounds and the channel's credit have room for.
   [[nodiscard]] std::uint32_t jobs_that_fit(Channel& channel, std::uint64_t input_bytes,
@@ -207,6 +215,7 @@ class Engine {
   /// By priority.
   std::array<FairTurns, kChannelPriorityCount> turns_;
   std::uint32_t batches_in_flight_ = 0;
+  std::uint32_t long_kernels_in_flight_ = 0;
   std::uint32_t leaving_count_ = 0;
   /// When the device was last seen to end something.
   std::uint64_t last_end_ns_ = 0;
@@ -216,8 +225,9 @@ class Engine {
   std::vector<EndedCost> ended_costs_;
   std::vector<EndedShare> ended_shares_;
   bool isolated_in_flight_ = false;
-  /// The job whose turn it is wants the device for itself and waits for it to be empty.
-  bool isolated_next_ = false;
+  /// Of this priority is the job that is next, wants the device for itself and waits for it to be
+  /// empty.
+  std::optional<ChannelPriority> isolated_next_;
   bool draining_ = false;
   bool drained_reported_ = false;
   bool lost_ = false;

@@ -9,7 +9,8 @@ namespace overlap {
 /// lock, unpinning waits for every running kernel. Written by the engine; read from any thread.
 struct EngineLoad {
   std::atomic<std::uint32_t> batches_in_flight{0};
-  /// The longest that one of them is expected to take on the device; 0 with none in flight.
+  /// The longest that one of those which are next to end is expected to take on the device; 0 with
+  /// none in flight.
   std::atomic<std::uint64_t> longest_batch_ns{0};
   /// When something was last issued, CLOCK_MONOTONIC; 0 before the first time.
   std::atomic<std::uint64_t> last_issue_ns{0};

@@ -127,7 +127,7 @@ TEST(FairTurns, SkipThoseWithoutAJob) {
   turns.add_wanting();
   EXPECT_EQ(turns.serve_times(4, kQuantum), (Order{1, 3, 1, 3}));
   idle.want();
-  EXPECT_EQ(turns.serve_times(4, kQuantum), (Order{1, 2, 3, 1}));
+  EXPECT_EQ(turns.serve_times(4, kQuantum), (Order{2, 3, 1, 2}));
 }
 
 TEST(FairTurns, AreVisitedFromTheOneWhoseTurnItIs) {
@@ -200,13 +200,13 @@ TEST(FairTurns, MakeTheOneWithTheLongJobWaitAsLong) {
   EXPECT_NEAR(others, 3'000, 1);
 }
 
-TEST(FairTurns, LetNobodySaveUp) {
+TEST(FairTurns, LetNobodySaveUpMoreThanOneRound) {
   Turns turns;
   turns.add_wanting();
   Participant& idle = turns.add();
   for (int i = 0; i < 1000; ++i) {
     EXPECT_EQ(turns.serve(kMs), 1U);
-    ASSERT_LE(idle.credit_ns(), 0);
+    ASSERT_LE(idle.credit_ns(), kQuantum);
   }
   // Back again, it gets every other turn and not all of the next thousand.
   idle.want();
@@ -238,7 +238,7 @@ TEST(FairTurns, LetTheIdleWorkTheirDebtsOff) {
   EXPECT_GE(debtor.credit_ns(), -60 * kQuantum);
   EXPECT_LT(debtor.credit_ns(), -50 * kQuantum);
   turns.serve_times(200, kQuantum);
-  EXPECT_EQ(debtor.credit_ns(), 0) << "paid, and nothing beyond";
+  EXPECT_EQ(debtor.credit_ns(), kQuantum) << "paid, and one round beyond";
 }
 
 TEST(FairTurns, GiveBackWhatWasChargedTooMuch) {

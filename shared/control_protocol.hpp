@@ -175,6 +175,9 @@ struct StatusReply {
   char backend_note[512];
   /// Jobs that ran a second time, alone, after a batch had failed.
   std::uint64_t jobs_retried;
+  /// Those of `batches` whose bytes kernels moved: in the slots, or gathered into a buffer.
+  std::uint64_t batches_mapped;
+  std::uint64_t batches_gathered;
 };
 
 static_assert(sizeof(MessageHeader) == 16);

@@ -87,13 +87,6 @@ class SubmissionReader {
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
 
-  /// Sends for the lines of entries to come, so that they arrive while others are worked on.
-  void fetch_ahead(std::uint32_t count) const noexcept {
-    for (std::uint32_t i = 0; i < count; ++i) {
-      __builtin_prefetch(&entries_[(head_ + i) & (capacity_ - 1)]);
-    }
-  }
-
   /// Gives the taken entries' places back to the producer.
   void release() noexcept {
     // Release 'submissions taken'.

@@ -195,6 +195,8 @@ void ControlLoop::answer_status(const FileDescriptor& socket) {
   reply.input_bytes_done = counters.input_bytes.load(std::memory_order_relaxed);
   reply.output_bytes_done = counters.output_bytes.load(std::memory_order_relaxed);
   reply.batches = counters.batches.load(std::memory_order_relaxed);
+  reply.batches_mapped = counters.batches_mapped.load(std::memory_order_relaxed);
+  reply.batches_gathered = counters.batches_gathered.load(std::memory_order_relaxed);
   reply.producer_wakes = counters.producer_wakes.load(std::memory_order_relaxed);
   reply.engine_sleeps = engine_.sleep_count();
   write_text(reply.version, OVERLAP_VERSION);

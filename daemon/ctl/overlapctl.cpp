@@ -57,6 +57,8 @@ void print(const StatusReply& status) {
   line("input", format_bytes(status.input_bytes_done));
   line("output", format_bytes(status.output_bytes_done));
   line("batches", std::to_string(status.batches));
+  line("of them mapped", std::to_string(status.batches_mapped));
+  line("of them gathered", std::to_string(status.batches_gathered));
   line("producer wakes", std::to_string(status.producer_wakes));
   line("engine sleeps", std::to_string(status.engine_sleeps));
 }

@@ -10,7 +10,6 @@ namespace overlap {
 namespace {
 
 constexpr std::uint32_t kTakenTogether = 16;
-constexpr std::uint32_t kFetchedAhead = 8;
 
 }  // namespace
 
@@ -43,10 +42,6 @@ bool Channel::collect() {
     return false;
   }
   for (; collected_head_ != head; ++collected_head_) {
-    // Slots come back in any order: what lies in no cache near by is sent for early.
-    __builtin_prefetch(
-        &jobs_[completed_slots_[(collected_head_ + kFetchedAhead) & (completions_.capacity() - 1)]],
-        1);
     step(jobs_[completed_slots_[collected_head_ & (completions_.capacity() - 1)]], SlotState::free);
   }
   uncollected_ = uncollected;
@@ -79,8 +74,6 @@ std::uint32_t Channel::take(std::uint32_t limit, std::uint64_t now_ns) {
   while (count < wanted && !violation_) {
     const auto group = std::span(entries).first(std::min(wanted - count, kTakenTogether));
     submissions_.take_many(group);
-    submissions_.fetch_ahead(
-        std::min(wanted - count - static_cast<std::uint32_t>(group.size()), kTakenTogether));
     for (const SubmissionEntry& entry : group) {
       if (!violation_) {
         accept(entry, now_ns);
@@ -232,11 +225,9 @@ inline void Channel::complete(Job& job, const JobEnd& outcome, std::uint64_t now
 void Channel::finish_run(std::span<Job* const> jobs, std::uint64_t now_ns) {
   PlanCache::Entry& plan = *jobs.front()->plan;
   const JobEnd outcome{.output_bytes = plan.plan.max_output_bytes};
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    // Slots come in any order: what lies in no cache near by is sent for early.
-    __builtin_prefetch(jobs[std::min(i + kFetchedAhead, jobs.size() - 1)], 1);
-    setup_.view.issued(jobs[i]->slot).store(0, std::memory_order_release);
-    complete(*jobs[i], outcome, now_ns);
+  for (Job* const job : jobs) {
+    setup_.view.issued(job->slot).store(0, std::memory_order_release);
+    complete(*job, outcome, now_ns);
   }
   const auto count = static_cast<std::uint32_t>(jobs.size());
   PlanCache::release(plan, count);

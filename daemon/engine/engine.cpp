@@ -106,9 +106,14 @@ std::size_t Engine::do_work(std::uint64_t now_ns) {
   std::size_t done = harvest(now_ns);
   // A job that is issued to a lost device would be taken for one that may have killed it.
   if (!lost_) {
-    done += take(now_ns);
+    const std::size_t taken = take(now_ns);
+    if (taken != 0 && load_ != nullptr) {
+      // Before the device is called: whoever holds the driver's lock meanwhile has to know that
+      // somebody waits for it.
+      load_->last_issue_ns.store(now_ns, std::memory_order_relaxed);
+    }
     const std::size_t issued = issue(now_ns);
-    done += issued;
+    done += taken + issued;
     if (done != 0) {
       publish_load(now_ns, issued != 0);
     }

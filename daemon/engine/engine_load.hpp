@@ -12,7 +12,7 @@ struct EngineLoad {
   /// The longest that one of those which are next to end is expected to take on the device; 0 with
   /// none in flight.
   std::atomic<std::uint64_t> longest_batch_ns{0};
-  /// When something was last issued, CLOCK_MONOTONIC; 0 before the first time.
+  /// When something was last taken to be issued, or issued, CLOCK_MONOTONIC; 0 before the first time.
   std::atomic<std::uint64_t> last_issue_ns{0};
 };
 

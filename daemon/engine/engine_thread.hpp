@@ -79,10 +79,13 @@ class EngineThread {
   /// Whether to look for work again at once after so long without any.
   [[nodiscard]] bool goes_on_polling(std::uint64_t idle_ns) const noexcept;
   void sleep(Device& device, std::uint64_t now_ns);
+  /// Sees to it that a sleep ends when channels are to be looked at for parking.
+  void arm_park_timer(std::uint64_t now_ns) noexcept;
 
   IdleSettings idle_;
   FileDescriptor epoll_;
   FileDescriptor wake_;
+  FileDescriptor park_timer_;
   std::unique_ptr<DoorbellKeeper> keeper_;
   std::unique_ptr<Engine> engine_;
 
@@ -92,6 +95,8 @@ class EngineThread {
   std::atomic<bool> asleep_{false};
   std::atomic<std::uint64_t> sleep_count_{0};
   std::uint64_t next_park_ns_ = 0;
+  /// When the timer rings; in the past if it is not set.
+  std::uint64_t park_timer_ns_ = 0;
   bool stopping_ = false;
   // Last: it uses all of the above.
   std::thread thread_;

@@ -17,8 +17,9 @@ namespace overlap {
 /// Restricted: the engine's thread.
 class FairTurns {
  public:
-  /// Device time of one round at weight 1: a few large jobs or a batch of small ones.
-  static constexpr std::int64_t kQuantumNs = 100'000;
+  /// Device time of one round at weight 1: a batch of jobs, so that a producer is woken once for many
+  /// of its jobs and not for the few that it has in everybody's batch.
+  static constexpr std::int64_t kQuantumNs = 400'000;
 
   void join(Channel& channel) { channels_.push_back(&channel); }
   void leave(const Channel& channel) noexcept;

@@ -102,7 +102,7 @@ static_assert(sizeof(ClosingNotice) == 1048 && kHasNoGap<ClosingNotice>);
 static_assert(offsetof(ClosingNotice, reason) == 16 && offsetof(ClosingNotice, reserved) == 20);
 static_assert(offsetof(ClosingNotice, text) == 24);
 
-static_assert(sizeof(StatusReply) == 792 && kHasNoGap<StatusReply>);
+static_assert(sizeof(StatusReply) == 808 && kHasNoGap<StatusReply>);
 static_assert(offsetof(StatusReply, pid) == 16 && offsetof(StatusReply, channel_count) == 20);
 static_assert(offsetof(StatusReply, uptime_ns) == 24 && offsetof(StatusReply, pinned_bytes) == 32);
 static_assert(offsetof(StatusReply, jobs_done) == 40 && offsetof(StatusReply, jobs_failed) == 48);
@@ -148,8 +148,8 @@ TEST(ControlProtocol, ReadsBackEveryMessageItWrote) {
 
 TEST(ControlProtocol, BeginsEveryMessageWithMagicTypeAndLength) {
   const auto sut = packet_of(make_message<StatusReply>(MessageType::status_reply));
-  EXPECT_EQ(std::memcmp(sut.data(), "OVLC\x08\0\0\0\x18\x03\0\0\0\0\0\0", 16), 0);
-  EXPECT_EQ(std::ranges::count(sut, std::byte{0}), 792 - 7);
+  EXPECT_EQ(std::memcmp(sut.data(), "OVLC\x08\0\0\0\x28\x03\0\0\0\0\0\0", 16), 0);
+  EXPECT_EQ(std::ranges::count(sut, std::byte{0}), 808 - 7);
 }
 
 TEST(ControlProtocol, ReadsNoMessageOfAnotherType) {

@@ -183,7 +183,7 @@ TEST(FairTurns, PassOverSecondsInOneStep) {
   EXPECT_EQ(FairTurns::rounds_missing(first.channel()), 5'000 * kMs / kQuantum + 1);
   EXPECT_EQ(FairTurns::rounds_missing(second.channel()), 2'000 * kMs / kQuantum + 1);
   EXPECT_EQ(turns.sut.pick(0), &second.channel());
-  // 20,001 rounds have passed for both.
+  // The rounds that the second one lacked have passed for both.
   EXPECT_EQ(second.credit_ns(), kQuantum);
   EXPECT_EQ(first.credit_ns(), -5'000 * kMs + (2'000 * kMs / kQuantum + 1) * kQuantum);
 }

@@ -60,6 +60,11 @@ struct EngineCounters {
   std::atomic<std::uint64_t> batches_gathered{0};
   std::atomic<std::uint64_t> jobs_retried{0};
   std::atomic<std::uint64_t> producer_wakes{0};
+
+  /// For the one writer: a plain add that other threads can read.
+  static void add(std::atomic<std::uint64_t>& counter, std::uint64_t value) noexcept {
+    counter.store(counter.load(std::memory_order_relaxed) + value, std::memory_order_relaxed);
+  }
 };
 
 /// One device's data path: takes submissions, forms batches, issues them on lanes, publishes

@@ -15,8 +15,7 @@ class CopyKernel final : public Kernel {
   void run(const overlap_batch& batch) const override;
   [[nodiscard]] bool has_cuda() const noexcept override;
   [[nodiscard]] int launch(const overlap_batch& batch, OpaqueStream stream) const override;
-  std::uint64_t reference(ParameterView params, std::span<const std::byte> input,
-                          std::span<std::byte> output) const override;
+  std::uint64_t reference(const ReferenceJob& job) const override;
 };
 
 }  // namespace overlap

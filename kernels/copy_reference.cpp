@@ -2,11 +2,10 @@
 
 namespace overlap {
 
-std::uint64_t CopyKernel::reference(ParameterView /*params*/, std::span<const std::byte> input,
-                                    std::span<std::byte> output) const {
+std::uint64_t CopyKernel::reference(const ReferenceJob& job) const {
   std::size_t position = 0;
-  for (const std::byte byte : input) {
-    output[position++] = byte;
+  for (const std::byte byte : job.input) {
+    job.output[position++] = byte;
   }
   return position;
 }

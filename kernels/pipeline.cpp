@@ -2,6 +2,7 @@
 
 #include "kernels/parameter_text.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -188,7 +189,8 @@ PipelinePlanOrRefusal Pipeline::plan(std::uint64_t input_bytes) const {
       sizes = std::get<Plan>(planned);
     }
     bytes = sizes.max_output_bytes;
-    result.output_size_known = result.output_size_known && sizes.output_size_known;
+    result.output_size = std::max(result.output_size, sizes.output_size);
+    result.stateful = result.stateful || sizes.state_bytes != 0;
     result.stages.push_back(sizes);
   }
   result.max_output_bytes = bytes;
@@ -222,7 +224,7 @@ std::vector<std::byte> Pipeline::reference(std::span<const std::byte> input) con
       throw PipelineError(refusal->text);
     }
     std::vector<std::byte> output(std::get<Plan>(sizes).max_output_bytes);
-    output.resize(stage.kernel->reference(stage.params, bytes, output));
+    output.resize(stage.kernel->reference({stage.params, bytes, output}));
     bytes = std::move(output);
   }
   return bytes;

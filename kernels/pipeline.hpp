@@ -32,8 +32,10 @@ struct PipelinePlan {
   std::vector<Plan> stages;
   /// Upper bound of the job's output, bytes.
   std::uint64_t max_output_bytes = 0;
-  /// Whether the output is exactly `max_output_bytes`.
-  bool output_size_known = true;
+  /// Of the whole pipeline: one stage that makes nothing makes the whole job nothing.
+  OutputSize output_size = OutputSize::known;
+  /// Whether jobs of a channel depend on the ones before them.
+  bool stateful = false;
 };
 
 using PipelinePlanOrRefusal = std::variant<PipelinePlan, Refusal>;

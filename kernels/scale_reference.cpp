@@ -51,21 +51,20 @@ std::uint64_t scale_all(std::span<const std::byte> input, std::span<std::byte> o
 
 }  // namespace
 
-std::uint64_t ScaleKernel::reference(ParameterView params, std::span<const std::byte> input,
-                                     std::span<std::byte> output) const {
-  const double a = params[0].f64;
-  const double b = params[1].f64;
-  switch (params[2].choice_index) {
+std::uint64_t ScaleKernel::reference(const ReferenceJob& job) const {
+  const double a = job.params[0].f64;
+  const double b = job.params[1].f64;
+  switch (job.params[2].choice_index) {
     case 0:
-      return scale_all<std::uint8_t>(input, output, a, b);
+      return scale_all<std::uint8_t>(job.input, job.output, a, b);
     case 1:
-      return scale_all<std::int16_t>(input, output, a, b);
+      return scale_all<std::int16_t>(job.input, job.output, a, b);
     case 2:
-      return scale_all<std::int32_t>(input, output, a, b);
+      return scale_all<std::int32_t>(job.input, job.output, a, b);
     case 3:
-      return scale_all<float>(input, output, a, b);
+      return scale_all<float>(job.input, job.output, a, b);
     default:
-      return scale_all<double>(input, output, a, b);
+      return scale_all<double>(job.input, job.output, a, b);
   }
 }
 

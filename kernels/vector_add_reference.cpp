@@ -4,10 +4,9 @@
 
 namespace overlap {
 
-std::uint64_t VectorAddKernel::reference(ParameterView /*params*/, std::span<const std::byte> input,
-                                         std::span<std::byte> output) const {
-  const std::span<const std::byte> first = input.first(input.size() / 2);
-  const std::span<const std::byte> second = input.last(input.size() / 2);
+std::uint64_t VectorAddKernel::reference(const ReferenceJob& job) const {
+  const std::span<const std::byte> first = job.input.first(job.input.size() / 2);
+  const std::span<const std::byte> second = job.input.last(job.input.size() / 2);
   std::size_t offset_bytes = 0;
   for (; offset_bytes + sizeof(float) <= first.size(); offset_bytes += sizeof(float)) {
     float a = 0;
@@ -15,7 +14,7 @@ std::uint64_t VectorAddKernel::reference(ParameterView /*params*/, std::span<con
     std::memcpy(&a, &first[offset_bytes], sizeof a);
     std::memcpy(&b, &second[offset_bytes], sizeof b);
     const float sum = a + b;
-    std::memcpy(&output[offset_bytes], &sum, sizeof sum);
+    std::memcpy(&job.output[offset_bytes], &sum, sizeof sum);
   }
   return offset_bytes;
 }

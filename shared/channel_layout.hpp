@@ -87,7 +87,26 @@ enum class Opcode : std::uint8_t { job = 0, table_update = 1, reset_state = 2, c
 
 /// Run with nothing else issued: the job was on the device when a daemon died.
 inline constexpr std::uint16_t kSubmissionIsolate = 1U << 0U;
-inline constexpr std::uint16_t kKnownSubmissionFlags = kSubmissionIsolate;
+/// Bits that say which of the job's own parameters are given; see `SubmissionEntry::params`.
+inline constexpr std::size_t kMaxJobParameters = kParamBytes / sizeof(std::uint64_t);
+[[nodiscard]] constexpr std::uint16_t submission_parameter_flag(std::size_t index) noexcept {
+  return static_cast<std::uint16_t>(1U << (1U + index));
+}
+inline constexpr std::uint16_t kSubmissionParameters = 0b1110;
+inline constexpr std::uint16_t kKnownSubmissionFlags = kSubmissionIsolate | kSubmissionParameters;
+
+/// The slot of an entry that is about none.
+inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
+
+/// What `SubmissionEntry::params` of a `table_update` says. The table's length is in `input_bytes`,
+/// its pipeline in `pipeline_index`.
+struct TableUpdate {
+  /// Within the table region; a multiple of kSmallStrideBytes.
+  std::uint64_t offset_bytes;
+  std::uint32_t stage_index;
+  std::uint32_t reserved_0;
+  std::uint64_t reserved_1;
+};
 
 /// One entry of the submission ring.
 struct SubmissionEntry {
@@ -101,6 +120,8 @@ struct SubmissionEntry {
   std::uint64_t deadline_ns;
   /// CLOCK_MONOTONIC, when the producer had filled the slot: its claim.
   std::uint64_t ready_ns;
+  /// Of a job: the first stage's per-job parameters in the order of their declaration, 8 bytes each,
+  /// those that its flags name. Of a `table_update`: a TableUpdate.
   std::byte params[kParamBytes];
 };
 
@@ -173,6 +194,11 @@ static_assert(offsetof(SubmissionEntry, deadline_ns) == 24);
 static_assert(offsetof(SubmissionEntry, ready_ns) == 32);
 static_assert(offsetof(SubmissionEntry, params) == 40);
 static_assert(sizeof(SubmissionEntry) == 64);
+
+static_assert(kMaxJobParameters == 3);
+static_assert(offsetof(TableUpdate, offset_bytes) == 0);
+static_assert(offsetof(TableUpdate, stage_index) == 8);
+static_assert(sizeof(TableUpdate) == kParamBytes);
 
 static_assert(offsetof(CompletionEntry, job_id) == 0);
 static_assert(offsetof(CompletionEntry, slot) == 8);

@@ -5,6 +5,7 @@
 // minor append fields, which a reader that does not know them ignores and a missing one reads as 0.
 
 #include "shared/channel_geometry.hpp"
+#include "shared/channel_layout.hpp"
 #include "shared/channel_priority.hpp"
 #include "shared/job_status.hpp"
 
@@ -29,8 +30,15 @@ inline constexpr std::size_t kMaxPipelineTextBytes = 4096;
 inline constexpr std::size_t kMaxPipelines = 32;
 inline constexpr std::size_t kMaxReplyTextBytes = 1024;
 
-/// Optional abilities; none yet.
-inline constexpr std::uint64_t kSupportedFeatures = 0;
+// Optional abilities: each is used only once both sides have said that they know it.
+/// Channel tables: `AttachRequest::tables`, opcode `table_update`.
+inline constexpr std::uint64_t kFeatureTables = 1U << 0U;
+/// Stateful pipelines: `AttachReply::stateful_pipelines`, opcode `reset_state`.
+inline constexpr std::uint64_t kFeatureState = 1U << 1U;
+/// A job's own parameters: `AttachReply::job_parameters`, the flags of a submission.
+inline constexpr std::uint64_t kFeatureJobParameters = 1U << 2U;
+inline constexpr std::uint64_t kSupportedFeatures =
+    kFeatureTables | kFeatureState | kFeatureJobParameters;
 
 enum class MessageType : std::uint32_t {
   attach_request = 1,
@@ -63,6 +71,23 @@ enum class OutputLocation : std::uint32_t { host = 0 };
 inline constexpr std::uint32_t kWakeSemaphore = 1U << 0U;
 inline constexpr std::uint32_t kWakeDescriptor = 1U << 1U;
 
+inline constexpr std::size_t kMaxTables = 32;
+
+/// A table that the producer has written to the table region before it says 'mapped'.
+struct TableEntry {
+  /// Within the table region; a multiple of kSmallStrideBytes.
+  std::uint64_t offset_bytes;
+  std::uint64_t bytes;
+  std::uint8_t pipeline_index;
+  std::uint8_t stage_index;
+  std::uint16_t reserved_0;
+  std::uint32_t reserved_1;
+};
+
+/// Bits of `AttachRequest::flags`.
+/// An earlier channel's history is lost: the first result of every stateful pipeline says so.
+inline constexpr std::uint32_t kAttachHistoryLost = 1U << 0U;
+
 struct AttachRequest {
   MessageHeader header;
   std::uint32_t abi_major;
@@ -90,6 +115,9 @@ struct AttachRequest {
   ChannelPriority priority;
   /// Share of device time among the channels of its priority; 0 means 1.
   std::uint32_t weight;
+  std::uint32_t flags;
+  std::uint32_t table_count;
+  TableEntry tables[kMaxTables];
 };
 
 enum class RegionKind : std::uint32_t { control = 0, inputs = 1, outputs = 2, tables = 3 };
@@ -105,6 +133,14 @@ struct RegionEntry {
 };
 
 inline constexpr std::size_t kMaxRegions = 8;
+
+/// One parameter that a job may bring; no name: there is none.
+struct JobParameterEntry {
+  /// Zero-padded; a longer name cannot be given by a job.
+  char name[23];
+  /// 0 for a real number (f64), 1 for an integer (i64).
+  std::uint8_t type;
+};
 
 struct AttachReply {
   MessageHeader header;
@@ -126,6 +162,11 @@ struct AttachReply {
   char backend[16];
   /// Why not, zero-terminated; empty when accepted.
   char text[kMaxReplyTextBytes];
+  /// A bit for each pipeline whose jobs depend on the ones before them.
+  std::uint32_t stateful_pipelines;
+  std::uint32_t reserved;
+  /// Of each pipeline's first stage, in the order of `SubmissionEntry::params`.
+  JobParameterEntry job_parameters[kMaxPipelines][kMaxJobParameters];
 };
 
 struct MappedNotice {
@@ -191,7 +232,13 @@ static_assert(offsetof(AttachRequest, input_bytes) == 88);
 static_assert(offsetof(AttachRequest, wake_kinds) == 112);
 static_assert(offsetof(AttachRequest, pipeline_text) == 128);
 static_assert(offsetof(AttachRequest, priority) == 4224);
+static_assert(sizeof(TableEntry) == 24);
+static_assert(offsetof(AttachRequest, flags) == 4232);
+static_assert(offsetof(AttachRequest, tables) == 4240);
 static_assert(sizeof(RegionEntry) == 32);
+static_assert(sizeof(JobParameterEntry) == 24);
+static_assert(offsetof(AttachReply, stateful_pipelines) == 1384);
+static_assert(offsetof(AttachReply, job_parameters) == 1392);
 static_assert(offsetof(AttachReply, regions) == 88);
 static_assert(sizeof(AttachReply) <= kMaxMessageBytes);
 static_assert(sizeof(StatusReply) <= kMaxMessageBytes);

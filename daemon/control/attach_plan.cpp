@@ -37,7 +37,7 @@ std::variant<std::uint64_t, std::string> check_pipeline(const Pipeline& pipeline
   const auto planned = pipeline.plan(largest);
   const auto& plan = std::get<PipelinePlan>(planned);
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
-    if (!plan.stages[i].output_size_known || plan.stages[i].stateful) {
+    if (plan.stages[i].output_size != OutputSize::known || plan.stages[i].state_bytes != 0) {
       return "stage " + std::to_string(i + 1) + " of pipeline " + quoted(pipeline.text()) +
              " has results of unknown size or keeps state, which this daemon does not serve yet";
     }

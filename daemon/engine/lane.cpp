@@ -229,7 +229,7 @@ void Lane::place_stage(Buffer& buffer, std::size_t stage) {
     const ChannelView& view = run.channel->view();
     const std::uint64_t in_bytes = bytes_before(run, stage);
     const std::uint64_t out_bytes = bytes_before(run, stage + 1);
-    const bool size_known = run.plan->plan.stages[stage].output_size_known;
+    const bool size_known = run.plan->plan.stages[stage].output_size == OutputSize::known;
     for (const Job* const job : batch.jobs_of(run)) {
       buffer.table.set_item(row, i, from_slot ? view.input(job->slot).data() : source, in_bytes,
                             to_slot ? view.output(job->slot).data() : target, out_bytes);

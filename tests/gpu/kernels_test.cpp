@@ -1,3 +1,4 @@
+#include "tests/gpu/kernel_subjects.hpp"
 #include "tests/gpu/launched_batch.hpp"
 
 namespace overlap::test {
@@ -7,44 +8,8 @@ namespace {
 constexpr std::size_t kLargeElements = 600'000;
 constexpr std::size_t kSmallElements = 1'100;
 
-struct Subject {
-  std::string text;
-  ElementKind kind;
-  /// Elements in one granule.
-  std::size_t granule_elements;
-};
-
-const std::vector<Subject>& subjects() {
-  static const std::vector<Subject> kSubjects = [] {
-    std::vector<Subject> all = {{"copy", ElementKind::u8, 1},
-                                {"vector_add", ElementKind::f32, 2},
-                                {"vector_add:repeat=3", ElementKind::f32, 2}};
-    const std::pair<const char*, ElementKind> types[] = {{"u8", ElementKind::u8},
-                                                         {"i16", ElementKind::i16},
-                                                         {"i32", ElementKind::i32},
-                                                         {"f32", ElementKind::f32},
-                                                         {"f64", ElementKind::f64}};
-    for (const auto& [type, kind] : types) {
-      for (const char* const factors : {"a=2,b=1", "a=-0.5,b=0.25", "a=0.1,b=0.7", "a=-1e30,b=1e30",
-                                        "a=1e-40,b=1e-42", "a=1.000244140625,b=-1.00048828125"}) {
-        all.push_back({"scale:" + std::string(factors) + ",type=" + type, kind, 1});
-      }
-    }
-    const std::pair<std::size_t, std::size_t> shapes[] = {
-        {1, 1},    {2, 2},   {4, 4},     {1, 100},  {100, 1},  {3, 7},    {30, 30},
-        {31, 33},  {32, 32}, {33, 64},   {64, 33},  {5, 1000}, {1000, 5}, {2, 3000},
-        {3000, 2}, {17, 31}, {100, 257}, {32, 500}, {500, 32}};
-    for (const auto& [rows, cols] : shapes) {
-      all.push_back({"transpose:rows=" + std::to_string(rows) + ",cols=" + std::to_string(cols),
-                     ElementKind::i32, rows * cols});
-    }
-    return all;
-  }();
-  return kSubjects;
-}
-
 /// The awkward counts of granules, as far as a job stays within `most_elements`; the first always.
-std::vector<std::size_t> granule_counts(const Subject& subject, std::size_t most_elements) {
+std::vector<std::size_t> granule_counts(const KernelSubject& subject, std::size_t most_elements) {
   std::vector<std::size_t> counts;
   for (const std::size_t count : kAwkwardCounts) {
     if (counts.empty() || count * subject.granule_elements <= most_elements) {
@@ -67,15 +32,17 @@ class KernelsOnGpu : public testing::Test {
     stream_ = std::make_unique<Stream>();
   }
 
-  void expect_equal(const Subject& subject, Place place,
+  void expect_equal(const KernelSubject& subject, Place place,
                     std::vector<std::vector<std::byte>> inputs) {
     const std::string what = subject.text + (place == Place::device ? " in device" : " in pinned") +
                              " memory, " + std::to_string(inputs.size()) + " jobs";
     const Pipeline pipeline = Pipeline::parse(subject.text, registry_);
-    const LaunchedBatch sut(pipeline.stages().front(), place, std::move(inputs));
+    const LaunchedBatch sut(pipeline.stages().front(), place, std::move(inputs), subject.table);
     ASSERT_EQ(sut.launch(stream_->get()), cudaSuccess) << what;
     ASSERT_EQ(cudaStreamSynchronize(stream_->get()), cudaSuccess) << what;
-    ASSERT_TRUE(sut.matches_reference(subject.kind)) << what;
+    ASSERT_TRUE(sut.matches_reference(subject.difference ? subject.difference
+                                                         : same_elements(subject.kind)))
+        << what;
   }
 
   KernelRegistry registry_ = KernelRegistry::with_builtin_kernels();
@@ -83,7 +50,7 @@ class KernelsOnGpu : public testing::Test {
 };
 
 TEST_F(KernelsOnGpu, EqualTheReferenceForEverySizeInEitherMemory) {
-  for (const Subject& subject : subjects()) {
+  for (const KernelSubject& subject : kernel_subjects()) {
     for (const Place place : {Place::device, Place::pinned}) {
       for (const std::size_t count : granule_counts(subject, kLargeElements)) {
         expect_equal(subject, place,
@@ -97,7 +64,7 @@ TEST_F(KernelsOnGpu, EqualTheReferenceForEverySizeInEitherMemory) {
 }
 
 TEST_F(KernelsOnGpu, EqualTheReferenceForBatchesOfEveryLength) {
-  for (const Subject& subject : subjects()) {
+  for (const KernelSubject& subject : kernel_subjects()) {
     const std::vector<std::size_t> small = granule_counts(subject, kSmallElements);
     const std::size_t large = granule_counts(subject, kLargeElements).back();
     for (const std::size_t jobs :
@@ -120,7 +87,7 @@ TEST_F(KernelsOnGpu, EqualTheReferenceForBatchesOfEveryLength) {
 }
 
 TEST_F(KernelsOnGpu, LaunchNothingForABatchOfEmptyJobs) {
-  for (const Subject& subject : subjects()) {
+  for (const KernelSubject& subject : kernel_subjects()) {
     expect_equal(subject, Place::device, {{}, {}});
   }
 }

@@ -77,24 +77,42 @@ struct RoomyItem {
   std::uint64_t later_fields[2];
 };
 
-/// The jobs of one stage, ready to be launched as one batch.
+/// The jobs of one stage and one channel, ready to be launched as one batch.
 class LaunchedBatch {
  public:
-  LaunchedBatch(const Stage& stage, Place place, std::vector<std::vector<std::byte>> inputs)
-      : stage_(stage), inputs_(std::move(inputs)) {
+  LaunchedBatch(const Stage& stage, Place place, std::vector<std::vector<std::byte>> inputs,
+                std::vector<std::byte> table = {})
+      : stage_(stage), inputs_(std::move(inputs)), table_bytes_(std::move(table)) {
     std::size_t input_bytes = 0;
+    std::size_t workspace_bytes = 0;
     for (const std::vector<std::byte>& input : inputs_) {
-      const PlanOrRefusal plan = stage_.kernel->plan(stage_.params, input.size());
-      output_bytes_.push_back(std::get<Plan>(plan).max_output_bytes);
+      const PlanOrRefusal planned = stage_.kernel->plan(stage_.params, input.size());
+      const Plan& plan = std::get<Plan>(planned);
+      planned_bytes_.push_back(plan.max_output_bytes);
       input_offsets_.push_back(input_bytes);
       output_offsets_.push_back(area_bytes_);
       input_bytes += aligned(input.size());
-      area_bytes_ += aligned(output_bytes_.back() + kCanaryBytes);
+      area_bytes_ += aligned(plan.max_output_bytes + kCanaryBytes);
       largest_bytes_ = std::max<std::uint64_t>(largest_bytes_, input.size());
+      workspace_bytes = std::max<std::size_t>(workspace_bytes, aligned(plan.workspace_bytes));
+      state_bytes_ = std::max<std::size_t>(state_bytes_, plan.state_bytes);
     }
     input_ = std::make_unique<GpuBytes>(place, input_bytes);
     output_ = std::make_unique<GpuBytes>(place, area_bytes_);
     items_ = std::make_unique<GpuBytes>(Place::pinned, inputs_.size() * sizeof(RoomyItem));
+    reports_ = std::make_unique<GpuBytes>(Place::pinned, inputs_.size() * sizeof(Report));
+    table_ = std::make_unique<GpuBytes>(Place::device, table_bytes_.size());
+    state_ = std::make_unique<GpuBytes>(Place::device, state_bytes_);
+    workspace_bytes_ = workspace_bytes * inputs_.size();
+    workspace_ = std::make_unique<GpuBytes>(Place::device, workspace_bytes_);
+    if (!table_bytes_.empty()) {
+      check(
+          cudaMemcpy(table_->device(), table_bytes_.data(), table_bytes_.size(), cudaMemcpyDefault),
+          "cudaMemcpy");
+    }
+    if (state_bytes_ != 0) {
+      check(cudaMemset(state_->device(), 0, state_bytes_), "cudaMemset");
+    }
     auto* const items = reinterpret_cast<RoomyItem*>(items_->host());
     for (std::size_t index = 0; index < inputs_.size(); ++index) {
       std::byte* const input = input_->device() + input_offsets_[index];
@@ -102,11 +120,19 @@ class LaunchedBatch {
         check(cudaMemcpy(input, inputs_[index].data(), inputs_[index].size(), cudaMemcpyDefault),
               "cudaMemcpy");
       }
+      reports()[index] = {planned_bytes_[index], OVERLAP_ITEM_OK, 0};
+      auto* const report = reinterpret_cast<Report*>(reports_->device()) + index;
       items[index] = RoomyItem{};
-      items[index].item.input = input;
-      items[index].item.input_bytes = inputs_[index].size();
-      items[index].item.output = output_->device() + output_offsets_[index];
-      items[index].item.output_capacity_bytes = output_bytes_[index];
+      items[index].item = {input,
+                           inputs_[index].size(),
+                           output_->device() + output_offsets_[index],
+                           planned_bytes_[index],
+                           nullptr,
+                           state_bytes_ == 0 ? nullptr : state_->device(),
+                           table_bytes_.empty() ? nullptr : table_->device(),
+                           table_bytes_.size(),
+                           &report->output_bytes,
+                           &report->status};
     }
     // The uploads and fills above went through another stream than the launch will.
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
@@ -121,20 +147,38 @@ class LaunchedBatch {
                               reinterpret_cast<const overlap_batch_item*>(items_->device()),
                               stage_.params.data(),
                               largest_bytes_,
-                              nullptr,
+                              workspace_->device(),
+                              workspace_bytes_,
+                              0,
                               0};
     return stage_.kernel->launch(batch, stream);
   }
 
   /// Whole buffers: every output, and every byte between and behind them untouched.
+  /// @pre with state: this was the channel's first batch
   [[nodiscard]] testing::AssertionResult matches_reference(ElementKind kind) const {
+    return matches_reference(same_elements(kind));
+  }
+  [[nodiscard]] testing::AssertionResult matches_reference(const Comparison& difference_of) const {
     std::vector<std::byte> got(area_bytes_);
+    std::vector<std::byte> state(state_bytes_);
     check(cudaMemcpy(got.data(), output_->device(), got.size(), cudaMemcpyDefault), "cudaMemcpy");
     for (std::size_t index = 0; index < inputs_.size(); ++index) {
-      std::vector<std::byte> expected(output_bytes_[index]);
-      stage_.kernel->reference(stage_.params, inputs_[index], expected);
+      std::vector<std::byte> expected(planned_bytes_[index]);
+      // No kernel is asked about nothing.
+      const std::uint64_t bytes = inputs_[index].empty()
+                                      ? 0
+                                      : stage_.kernel->reference({stage_.params, inputs_[index],
+                                                                  expected, table_bytes_, state});
+      if (reports()[index].status != OVERLAP_ITEM_OK ||
+          (!inputs_[index].empty() && reports()[index].output_bytes != bytes)) {
+        return testing::AssertionFailure()
+               << "job " << index << ": status " << reports()[index].status << ", "
+               << reports()[index].output_bytes << " bytes instead of " << bytes;
+      }
       const auto area = std::span(got).subspan(output_offsets_[index]);
-      const std::string difference = first_difference(kind, area.first(expected.size()), expected);
+      const std::string difference =
+          difference_of(area.first(bytes), std::span(expected).first(bytes));
       if (!difference.empty()) {
         return testing::AssertionFailure() << "job " << index << ": " << difference;
       }
@@ -156,16 +200,31 @@ class LaunchedBatch {
   }
 
  private:
+  struct Report {
+    std::uint64_t output_bytes;
+    std::uint32_t status;
+    std::uint32_t padding;
+  };
+
+  [[nodiscard]] Report* reports() const { return reinterpret_cast<Report*>(reports_->host()); }
+
   const Stage& stage_;
   std::vector<std::vector<std::byte>> inputs_;
-  std::vector<std::uint64_t> output_bytes_;
+  std::vector<std::byte> table_bytes_;
+  std::vector<std::uint64_t> planned_bytes_;
   std::vector<std::size_t> input_offsets_;
   std::vector<std::size_t> output_offsets_;
   std::size_t area_bytes_ = 0;
+  std::size_t state_bytes_ = 0;
+  std::size_t workspace_bytes_ = 0;
   std::uint64_t largest_bytes_ = 0;
   std::unique_ptr<GpuBytes> input_;
   std::unique_ptr<GpuBytes> output_;
   std::unique_ptr<GpuBytes> items_;
+  std::unique_ptr<GpuBytes> reports_;
+  std::unique_ptr<GpuBytes> table_;
+  std::unique_ptr<GpuBytes> state_;
+  std::unique_ptr<GpuBytes> workspace_;
 };
 
 }  // namespace overlap::test

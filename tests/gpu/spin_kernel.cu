@@ -95,10 +95,9 @@ int SpinKernel::launch(const overlap_batch& batch, OpaqueStream stream) const {
   return cudaGetLastError();
 }
 
-std::uint64_t SpinKernel::reference(ParameterView /*params*/, std::span<const std::byte> input,
-                                    std::span<std::byte> output) const {
-  std::copy(input.begin(), input.end(), output.begin());
-  return input.size();
+std::uint64_t SpinKernel::reference(const ReferenceJob& job) const {
+  std::copy(job.input.begin(), job.input.end(), job.output.begin());
+  return job.input.size();
 }
 
 }  // namespace overlap::test

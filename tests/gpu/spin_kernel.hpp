@@ -39,8 +39,7 @@ class SpinKernel final : public Kernel {
   [[nodiscard]] bool has_cuda() const noexcept override { return true; }
   /// @pre `batch.device_items` is not null
   [[nodiscard]] int launch(const overlap_batch& batch, OpaqueStream stream) const override;
-  std::uint64_t reference(ParameterView params, std::span<const std::byte> input,
-                          std::span<std::byte> output) const override;
+  std::uint64_t reference(const ReferenceJob& job) const override;
 
  private:
   SpinWord* word_;

@@ -335,10 +335,7 @@ class PlannedKernel final : public Kernel {
   [[nodiscard]] int launch(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) const override {
     return 0;
   }
-  std::uint64_t reference(ParameterView /*params*/, std::span<const std::byte> input,
-                          std::span<std::byte> /*output*/) const override {
-    return input.size();
-  }
+  std::uint64_t reference(const ReferenceJob& job) const override { return job.input.size(); }
 
  private:
   Plan plan_;
@@ -355,9 +352,9 @@ AttachRefusal refusal_of(Plan plan, std::size_t parameter_count, const std::stri
 
 TEST(AttachPlan, RefusesResultsOfUnknownSizeAndKernelsThatKeepState) {
   Plan unknown;
-  unknown.output_size_known = false;
+  unknown.output_size = OutputSize::up_to;
   Plan stateful;
-  stateful.stateful = true;
+  stateful.state_bytes = 8;
   for (const Plan& plan : {unknown, stateful}) {
     const AttachRefusal sut = refusal_of(plan, 0, "scale|planned|scale");
     EXPECT_EQ(sut.code, AttachCode::pipeline_refused);

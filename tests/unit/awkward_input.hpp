@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <random>
 #include <span>
@@ -91,6 +92,16 @@ template <class Element>
     }
   }
   return {};
+}
+
+/// Says where two outputs differ; empty where they do not.
+using Comparison =
+    std::function<std::string(std::span<const std::byte> got, std::span<const std::byte> expected)>;
+
+[[nodiscard]] inline Comparison same_elements(ElementKind kind) {
+  return [kind](std::span<const std::byte> got, std::span<const std::byte> expected) {
+    return first_difference(kind, got, expected);
+  };
 }
 
 /// Elements as bytes and back, for hand-written vectors.

@@ -201,7 +201,8 @@ TEST(ChannelLayout, KeepsConstantsAndNumbers) {
   EXPECT_EQ(static_cast<int>(Opcode::reset_state), 2);
   EXPECT_EQ(static_cast<int>(Opcode::cancel), 3);
   EXPECT_EQ(kSubmissionIsolate, 1U);
-  EXPECT_EQ(kKnownSubmissionFlags, 1U);
+  EXPECT_EQ(kSubmissionParameters, 0xeU);
+  EXPECT_EQ(kKnownSubmissionFlags, 0xfU);
   EXPECT_EQ(kCompletionLate, 1U);
   EXPECT_EQ(kCompletionDiscontinuity, 2U);
   EXPECT_EQ(static_cast<std::uint32_t>(WaitKind::none), 0U);

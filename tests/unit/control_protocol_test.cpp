@@ -30,7 +30,9 @@ constexpr bool kHasNoGap = std::has_unique_object_representations_v<Message>;
 
 static_assert(kMessageMagic == 0x434c564fU && kMaxMessageBytes == 8192);
 static_assert(kMaxPipelineTextBytes == 4096 && kMaxPipelines == 32 && kMaxReplyTextBytes == 1024);
-static_assert(kMaxRegions == 8 && kSupportedFeatures == 0);
+static_assert(kMaxRegions == 8 && kSupportedFeatures == 7);
+static_assert(kFeatureTables == 1 && kFeatureState == 2 && kFeatureJobParameters == 4);
+static_assert(kMaxTables == 32 && kAttachHistoryLost == 1);
 static_assert(kWakeSemaphore == 1 && kWakeDescriptor == 2);
 static_assert(static_cast<int>(OutputLocation::host) == 0);
 static_assert(static_cast<int>(RegionKind::control) == 0);
@@ -52,7 +54,7 @@ static_assert(offsetof(MessageHeader, type) == 4 && sizeof(MessageHeader::type) 
 static_assert(offsetof(MessageHeader, struct_bytes) == 8);
 static_assert(offsetof(MessageHeader, reserved) == 12 && sizeof(MessageHeader::reserved) == 4);
 
-static_assert(sizeof(AttachRequest) == 4232 && kHasNoGap<AttachRequest>);
+static_assert(sizeof(AttachRequest) == 5008 && kHasNoGap<AttachRequest>);
 static_assert(offsetof(AttachRequest, abi_major) == 16);
 static_assert(offsetof(AttachRequest, abi_minor_min) == 20);
 static_assert(offsetof(AttachRequest, abi_minor_max) == 24);
@@ -73,13 +75,20 @@ static_assert(offsetof(AttachRequest, pipeline_text_bytes) == 124);
 static_assert(offsetof(AttachRequest, pipeline_text) == 128);
 static_assert(offsetof(AttachRequest, priority) == 4224);
 static_assert(offsetof(AttachRequest, weight) == 4228);
+static_assert(offsetof(AttachRequest, flags) == 4232);
+static_assert(offsetof(AttachRequest, table_count) == 4236);
+static_assert(offsetof(AttachRequest, tables) == 4240);
+static_assert(sizeof(TableEntry) == 24 && kHasNoGap<TableEntry>);
+static_assert(offsetof(TableEntry, offset_bytes) == 0 && offsetof(TableEntry, bytes) == 8);
+static_assert(offsetof(TableEntry, pipeline_index) == 16 &&
+              offsetof(TableEntry, stage_index) == 17);
 
 static_assert(sizeof(RegionEntry) == 32 && kHasNoGap<RegionEntry>);
 static_assert(offsetof(RegionEntry, kind) == 0 && offsetof(RegionEntry, descriptor_index) == 4);
 static_assert(offsetof(RegionEntry, offset_bytes) == 8 && offsetof(RegionEntry, bytes) == 16);
 static_assert(offsetof(RegionEntry, stride_bytes) == 24);
 
-static_assert(sizeof(AttachReply) == 1384 && kHasNoGap<AttachReply>);
+static_assert(sizeof(AttachReply) == 3696 && kHasNoGap<AttachReply>);
 static_assert(offsetof(AttachReply, code) == 16 && offsetof(AttachReply, abi_major) == 20);
 static_assert(offsetof(AttachReply, abi_minor) == 24 && offsetof(AttachReply, slot_count) == 28);
 static_assert(offsetof(AttachReply, features_accepted) == 32);
@@ -92,6 +101,10 @@ static_assert(offsetof(AttachReply, max_slot_bytes) == 72);
 static_assert(offsetof(AttachReply, max_channel_bytes) == 80);
 static_assert(offsetof(AttachReply, regions) == 88 && offsetof(AttachReply, backend) == 344);
 static_assert(offsetof(AttachReply, text) == 360);
+static_assert(offsetof(AttachReply, stateful_pipelines) == 1384);
+static_assert(offsetof(AttachReply, job_parameters) == 1392);
+static_assert(sizeof(JobParameterEntry) == 24 && kHasNoGap<JobParameterEntry>);
+static_assert(offsetof(JobParameterEntry, name) == 0 && offsetof(JobParameterEntry, type) == 23);
 
 static_assert(sizeof(MappedNotice) == 16 && sizeof(ReadyNotice) == 16);
 static_assert(sizeof(StatusRequest) == 16);

@@ -44,39 +44,52 @@ class AlignedBytes {
   std::size_t size_;
 };
 
-/// Jobs of one stage in host memory, with canary bytes behind every output and room between the
-/// items, as a later minor version may have it.
+/// Jobs of one stage and one channel in host memory, with canary bytes behind every output and room
+/// between the items, as a later minor version may have it.
 class KernelBatch {
  public:
-  KernelBatch(Stage stage, std::vector<std::vector<std::byte>> inputs)
-      : stage_(std::move(stage)), inputs_(std::move(inputs)), items_(inputs_.size()) {
-    for (std::size_t index = 0; index < inputs_.size(); ++index) {
-      const std::vector<std::byte>& input = inputs_[index];
-      const PlanOrRefusal plan = stage_.kernel->plan(stage_.params, input.size());
-      if (const auto* const refusal = std::get_if<Refusal>(&plan)) {
+  KernelBatch(Stage stage, std::vector<std::vector<std::byte>> inputs,
+              std::vector<std::byte> table = {})
+      : stage_(std::move(stage)),
+        inputs_(std::move(inputs)),
+        table_(std::move(table)),
+        statuses_(inputs_.size(), OVERLAP_ITEM_OK),
+        items_(inputs_.size()) {
+    std::uint64_t workspace_bytes = 0;
+    std::uint64_t state_bytes = 0;
+    for (const std::vector<std::byte>& input : inputs_) {
+      const PlanOrRefusal planned = stage_.kernel->plan(stage_.params, input.size());
+      if (const auto* const refusal = std::get_if<Refusal>(&planned)) {
         throw std::invalid_argument(refusal->text);
       }
-      output_bytes_.push_back(std::get<Plan>(plan).max_output_bytes);
+      const Plan& plan = std::get<Plan>(planned);
+      planned_bytes_.push_back(plan.max_output_bytes);
+      workspace_bytes = std::max(workspace_bytes, plan.workspace_bytes);
+      state_bytes = std::max(state_bytes, plan.state_bytes);
       input_areas_.emplace_back(input.size());
       std::copy(input.begin(), input.end(), input_areas_.back().span().begin());
-      output_areas_.emplace_back(output_bytes_.back() + kCanaryBytes);
+      output_areas_.emplace_back(plan.max_output_bytes + kCanaryBytes);
       std::ranges::fill(output_areas_.back().span(), kCanary);
     }
+    output_bytes_ = planned_bytes_;
+    workspace_ = AlignedBytes(workspace_bytes * inputs_.size());
+    state_ = AlignedBytes(state_bytes);
+    reset_state();
     for (std::size_t index = 0; index < inputs_.size(); ++index) {
       items_[index].item = {input_areas_[index].span().data(),
                             inputs_[index].size(),
                             output_areas_[index].span().data(),
-                            output_bytes_[index],
+                            planned_bytes_[index],
                             stage_.params.data(),
-                            nullptr,
-                            nullptr,
-                            0,
+                            state_bytes == 0 ? nullptr : state_.span().data(),
+                            table_.empty() ? nullptr : table_.data(),
+                            table_.size(),
                             &output_bytes_[index],
-                            &status_};
+                            &statuses_[index]};
     }
   }
 
-  void run() const {
+  void run() {
     std::uint64_t largest = 0;
     for (const std::vector<std::byte>& input : inputs_) {
       largest = std::max<std::uint64_t>(largest, input.size());
@@ -89,10 +102,16 @@ class KernelBatch {
                               nullptr,
                               stage_.params.data(),
                               largest,
-                              nullptr,
+                              workspace_.span().data(),
+                              workspace_.span().size(),
+                              0,
                               0};
     stage_.kernel->run(batch);
   }
+
+  /// As before a channel's first job.
+  void reset_state() { std::ranges::fill(state_.span(), std::byte{}); }
+  [[nodiscard]] std::span<std::byte> state() { return state_.span(); }
 
   /// The output of job `index` and the canary bytes behind it.
   [[nodiscard]] std::span<std::byte> output_area(std::size_t index) {
@@ -101,18 +120,31 @@ class KernelBatch {
   [[nodiscard]] std::span<std::byte> input_area(std::size_t index) {
     return input_areas_[index].span();
   }
+  /// What job `index` made, as the kernel says.
+  [[nodiscard]] std::span<std::byte> output(std::size_t index) {
+    return output_areas_[index].span().first(output_bytes_[index]);
+  }
+  [[nodiscard]] std::uint32_t status(std::size_t index) const { return statuses_[index]; }
 
   /// Whole buffers: every output, every canary byte, every input unchanged.
+  /// @pre with state: this was the channel's first batch
   [[nodiscard]] testing::AssertionResult matches_reference(ElementKind kind) const {
+    return matches_reference(same_elements(kind));
+  }
+  [[nodiscard]] testing::AssertionResult matches_reference(const Comparison& difference_of) const {
+    std::vector<std::byte> state(state_.span().size());
     for (std::size_t index = 0; index < inputs_.size(); ++index) {
-      std::vector<std::byte> expected(output_bytes_[index]);
-      const std::uint64_t bytes = stage_.kernel->reference(stage_.params, inputs_[index], expected);
+      std::vector<std::byte> expected(planned_bytes_[index]);
+      const std::uint64_t bytes =
+          stage_.kernel->reference({stage_.params, inputs_[index], expected, table_, state});
       const auto area = output_areas_[index].span();
       const std::string where = "job " + std::to_string(index) + ": ";
-      if (bytes != expected.size()) {
-        return testing::AssertionFailure() << where << "the reference gave " << bytes << " bytes";
+      if (bytes != output_bytes_[index]) {
+        return testing::AssertionFailure()
+               << where << output_bytes_[index] << " bytes, the reference gave " << bytes;
       }
-      const std::string difference = first_difference(kind, area.first(expected.size()), expected);
+      const std::string difference =
+          difference_of(area.first(bytes), std::span(expected).first(bytes));
       if (!difference.empty()) {
         return testing::AssertionFailure() << where << difference;
       }
@@ -138,10 +170,14 @@ class KernelBatch {
 
   Stage stage_;
   std::vector<std::vector<std::byte>> inputs_;
+  std::vector<std::byte> table_;
   std::vector<AlignedBytes> input_areas_;
   std::vector<AlignedBytes> output_areas_;
+  AlignedBytes workspace_{0};
+  AlignedBytes state_{0};
+  std::vector<std::uint64_t> planned_bytes_;
   std::vector<std::uint64_t> output_bytes_;
-  std::uint32_t status_ = OVERLAP_ITEM_OK;
+  std::vector<std::uint32_t> statuses_;
   std::vector<RoomyItem> items_;
 };
 

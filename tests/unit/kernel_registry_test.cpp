@@ -21,10 +21,7 @@ class NamedKernel final : public Kernel {
   void run(const overlap_batch&) const override {}
   [[nodiscard]] bool has_cuda() const noexcept override { return false; }
   [[nodiscard]] int launch(const overlap_batch&, OpaqueStream) const override { return 801; }
-  std::uint64_t reference(ParameterView, std::span<const std::byte>,
-                          std::span<std::byte>) const override {
-    return 0;
-  }
+  std::uint64_t reference(const ReferenceJob&) const override { return 0; }
 
  private:
   std::string name_;

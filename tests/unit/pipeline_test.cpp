@@ -142,7 +142,7 @@ TEST(Pipeline, PlansSizesThroughEveryStage) {
   EXPECT_EQ(plan.stages[1].max_output_bytes, 48U);
   EXPECT_EQ(plan.stages[2].max_output_bytes, 48U);
   EXPECT_EQ(plan.max_output_bytes, 48U);
-  EXPECT_TRUE(plan.output_size_known);
+  EXPECT_EQ(plan.output_size, OutputSize::known);
 }
 
 TEST(Pipeline, GivesNothingForNothing) {

@@ -52,12 +52,11 @@ int ScriptedKernel::launch(const overlap_batch& /*batch*/, OpaqueStream /*stream
   return kNotSupported;
 }
 
-std::uint64_t ScriptedKernel::reference(ParameterView /*params*/, std::span<const std::byte> input,
-                                        std::span<std::byte> output) const {
+std::uint64_t ScriptedKernel::reference(const ReferenceJob& job) const {
   for (std::uint64_t i = 0; i < script_.growth; ++i) {
-    std::memcpy(output.data() + i * input.size(), input.data(), input.size());
+    std::memcpy(job.output.data() + i * job.input.size(), job.input.data(), job.input.size());
   }
-  return script_.growth * input.size();
+  return script_.growth * job.input.size();
 }
 
 const KernelRegistry& scripted_registry() {

@@ -1,9 +1,9 @@
 #include "kernels/kernel_registry.hpp"
 
-#include "kernels/copy.hpp"
-#include "kernels/scale.hpp"
-#include "kernels/transpose.hpp"
-#include "kernels/vector_add.hpp"
+#include "kernels/numeric/copy.hpp"
+#include "kernels/numeric/scale.hpp"
+#include "kernels/numeric/transpose.hpp"
+#include "kernels/numeric/vector_add.hpp"
 
 #include <algorithm>
 #include <stdexcept>

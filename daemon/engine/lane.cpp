@@ -1,7 +1,7 @@
 #include "daemon/engine/lane.hpp"
 
 #include "daemon/engine/copy_plan.hpp"
-#include "kernels/copy.hpp"
+#include "kernels/numeric/copy.hpp"
 
 #include <algorithm>
 

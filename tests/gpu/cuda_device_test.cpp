@@ -1,6 +1,6 @@
 #include "daemon/device/cuda_device.hpp"
 
-#include "kernels/copy.hpp"
+#include "kernels/numeric/copy.hpp"
 #include "tests/gpu/cuda_fixture.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #include "daemon/device/cuda_end_words.hpp"
 
 #include "daemon/device/cuda_handles.hpp"
-#include "kernels/copy.hpp"
+#include "kernels/numeric/copy.hpp"
 #include "tests/gpu/cuda_fixture.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "kernels/copy.hpp"
+#include "kernels/numeric/copy.hpp"
 #include "shared/file_descriptor.hpp"
 #include "tests/gpu/cuda_fixture.hpp"
 

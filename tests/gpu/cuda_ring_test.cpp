@@ -1,6 +1,6 @@
 #include "daemon/device/cuda_ring.hpp"
 
-#include "kernels/copy.hpp"
+#include "kernels/numeric/copy.hpp"
 #include "shared/file_descriptor.hpp"
 #include "tests/gpu/cuda_fixture.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tests/unit/awkward_input.hpp"
+#include "tests/kernels/awkward_input.hpp"
 
 #include <cstddef>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "kernels/pipeline.hpp"
-#include "tests/unit/awkward_input.hpp"
+#include "tests/kernels/awkward_input.hpp"
 
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>

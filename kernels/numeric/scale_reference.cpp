@@ -1,4 +1,4 @@
-#include "kernels/scale.hpp"
+#include "kernels/numeric/scale.hpp"
 
 #include <cmath>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "tests/unit/kernel_batch.hpp"
+#include "tests/kernels/kernel_batch.hpp"
 
 namespace overlap::test {
 namespace {

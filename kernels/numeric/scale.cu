@@ -1,6 +1,6 @@
 #include "kernels/cuda_launch.hpp"
 #include "kernels/map_elements.cuh"
-#include "kernels/scale.hpp"
+#include "kernels/numeric/scale.hpp"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "kernels/transpose.hpp"
+#include "kernels/numeric/transpose.hpp"
 
 #include "kernels/batch_items.hpp"
 #include "kernels/cuda_launch.hpp"

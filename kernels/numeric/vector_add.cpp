@@ -1,4 +1,4 @@
-#include "kernels/vector_add.hpp"
+#include "kernels/numeric/vector_add.hpp"
 
 #include "kernels/batch_items.hpp"
 #include "kernels/cuda_launch.hpp"

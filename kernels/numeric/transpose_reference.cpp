@@ -1,4 +1,4 @@
-#include "kernels/transpose.hpp"
+#include "kernels/numeric/transpose.hpp"
 
 namespace overlap {
 

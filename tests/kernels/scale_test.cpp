@@ -1,5 +1,5 @@
 #include "kernels/byte_lookup.hpp"
-#include "tests/unit/kernel_batch.hpp"
+#include "tests/kernels/kernel_batch.hpp"
 
 namespace overlap::test {
 namespace {

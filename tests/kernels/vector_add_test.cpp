@@ -1,4 +1,4 @@
-#include "tests/unit/kernel_batch.hpp"
+#include "tests/kernels/kernel_batch.hpp"
 
 #if defined(__x86_64__) && defined(__linux__)
 #include "tests/unit/page_access_count.hpp"
@@ -79,7 +79,7 @@ std::pair<std::uint64_t, std::uint64_t> accesses_of(std::string_view text) {
                                 stage.params.data(), nullptr,     nullptr,       0,
                                 &output_bytes,       &status};
   const overlap_batch batch{sizeof(overlap_batch), sizeof item, 1,       1, &item, nullptr,
-                            stage.params.data(),   kInputBytes, nullptr, 0};
+                            stage.params.data(),   kInputBytes, nullptr, 0, 0,     0};
   count_accesses({&input, &output}, [&] { stage.kernel->run(batch); });
   return {input.accesses(), output.accesses()};
 }

@@ -1,6 +1,6 @@
 #include "kernels/batch_launch.cuh"
 #include "kernels/cuda_launch.hpp"
-#include "kernels/vector_add.hpp"
+#include "kernels/numeric/vector_add.hpp"
 
 namespace overlap {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/copy.hpp"
+#include "kernels/numeric/copy.hpp"
 
 namespace overlap {
 

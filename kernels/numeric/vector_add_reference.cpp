@@ -1,4 +1,4 @@
-#include "kernels/vector_add.hpp"
+#include "kernels/numeric/vector_add.hpp"
 
 #include <cstring>
 

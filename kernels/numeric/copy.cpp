@@ -1,4 +1,4 @@
-#include "kernels/copy.hpp"
+#include "kernels/numeric/copy.hpp"
 
 #include "kernels/batch_items.hpp"
 #include "kernels/cuda_launch.hpp"

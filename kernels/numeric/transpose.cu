@@ -1,6 +1,6 @@
 #include "kernels/batch_launch.cuh"
 #include "kernels/cuda_launch.hpp"
-#include "kernels/transpose.hpp"
+#include "kernels/numeric/transpose.hpp"
 
 namespace overlap {
 namespace {

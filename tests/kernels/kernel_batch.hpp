@@ -1,7 +1,7 @@
 #pragma once
 
 #include "kernels/pipeline.hpp"
-#include "tests/unit/awkward_input.hpp"
+#include "tests/kernels/awkward_input.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "kernels/pipeline.hpp"
 
 #include "kernels/parameter_text.hpp"
-#include "tests/unit/kernel_batch.hpp"
+#include "tests/kernels/kernel_batch.hpp"
 
 namespace overlap::test {
 namespace {

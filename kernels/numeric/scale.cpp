@@ -1,4 +1,4 @@
-#include "kernels/scale.hpp"
+#include "kernels/numeric/scale.hpp"
 
 #include "kernels/batch_items.hpp"
 #include "kernels/byte_lookup.hpp"

@@ -81,7 +81,8 @@ int launch_batch(const overlap_batch& batch, void* stream, dim3 block, std::uint
   if (batch.max_input_bytes == 0) {
     return cudaSuccess;
   }
-  const bool travels_inline = batch.item_count <= kInlineItemLimit;
+  const bool travels_inline =
+      batch.item_count <= kInlineItemLimit && (batch.flags & OVERLAP_BATCH_SIZES_ON_DEVICE) == 0;
   if (!travels_inline && batch.device_items == nullptr) {
     return cudaErrorInvalidValue;
   }

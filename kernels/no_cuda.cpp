@@ -10,6 +10,9 @@ constexpr int kNotSupported = 801;
 
 bool built_with_cuda() noexcept { return false; }
 
+int launch_pass_sizes(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {
+  return kNotSupported;
+}
 int launch_copy(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
 int launch_scale(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
 int launch_transpose(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {

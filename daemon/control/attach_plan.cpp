@@ -1,5 +1,6 @@
 #include "daemon/control/attach_plan.hpp"
 
+#include "daemon/control/table_plan.hpp"
 #include "daemon/engine/batch.hpp"
 #include "kernels/parameter_text.hpp"
 #include "shared/byte_size.hpp"
@@ -10,10 +11,9 @@
 namespace overlap {
 namespace {
 
-/// What a pipeline needs of the output area, or why it cannot serve this channel.
-std::variant<std::uint64_t, std::string> check_pipeline(const Pipeline& pipeline,
-                                                        std::uint64_t input_bytes,
-                                                        bool needs_cuda) {
+/// What a pipeline makes of the largest input that fits, or why it cannot serve this channel.
+std::variant<PipelinePlan, std::string> check_pipeline(const Pipeline& pipeline,
+                                                       std::uint64_t input_bytes, bool needs_cuda) {
   if (pipeline.stages().size() > kMaxStages) {
     return "pipeline " + quoted(pipeline.text()) + " has " +
            std::to_string(pipeline.stages().size()) + " stages, the limit is " +
@@ -34,15 +34,14 @@ std::variant<std::uint64_t, std::string> check_pipeline(const Pipeline& pipeline
            quoted(pipeline.text()) + " needs: its element or frame is " +
            format_bytes(pipeline.granule_bytes()) + "; ask for larger slots";
   }
-  const auto planned = pipeline.plan(largest);
-  const auto& plan = std::get<PipelinePlan>(planned);
-  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
-    if (plan.stages[i].output_size != OutputSize::known || plan.stages[i].state_bytes != 0) {
+  auto plan = std::get<PipelinePlan>(pipeline.plan(largest));
+  for (std::size_t i = 0; i + 1 < plan.stages.size(); ++i) {
+    if (plan.stages[i].output_size == OutputSize::up_to) {
       return "stage " + std::to_string(i + 1) + " of pipeline " + quoted(pipeline.text()) +
-             " has results of unknown size or keeps state, which this daemon does not serve yet";
+             " makes results of any size, which no stage behind it can be planned for; put it last";
     }
   }
-  return plan.max_output_bytes;
+  return plan;
 }
 
 AttachRefusal output_too_small(const Pipeline& pipeline, std::uint64_t needed,
@@ -73,6 +72,7 @@ std::variant<AttachPlan, AttachRefusal> plan_attach(const AttachRequest& request
     return AttachRefusal{refusal->code, refusal->text};
   }
   AttachPlan plan{std::get<Negotiated>(negotiation), {}, {}, std::get<ChannelShare>(share)};
+  plan.history_lost = (request.flags & kAttachHistoryLost) != 0;
   try {
     for (const std::string& text : *texts) {
       plan.pipelines.push_back(Pipeline::parse(text, kernels));
@@ -95,12 +95,21 @@ std::variant<AttachPlan, AttachRefusal> plan_attach(const AttachRequest& request
     if (const auto* text = std::get_if<std::string>(&checked)) {
       return AttachRefusal{AttachCode::pipeline_refused, *text};
     }
-    const std::uint64_t needed = std::get<std::uint64_t>(checked);
+    const auto& largest = std::get<PipelinePlan>(checked);
+    const std::uint64_t needed = largest.max_output_bytes;
     if (request.output_bytes != 0 && needed > request.output_bytes) {
       return output_too_small(pipeline, needed, request.output_bytes);
     }
     largest_output = std::max(largest_output, needed);
+    if (largest.stateful) {
+      plan.stateful_pipelines |= 1U << static_cast<unsigned>(&pipeline - plan.pipelines.data());
+    }
   }
+  auto tables = plan_tables(request, plan.pipelines);
+  if (const auto* text = std::get_if<std::string>(&tables)) {
+    return AttachRefusal{AttachCode::pipeline_refused, *text};
+  }
+  plan.tables = std::move(std::get<std::vector<TableEntry>>(tables));
   if (request.output_bytes == 0) {
     geometry.output_bytes = largest_output;
   }

@@ -18,6 +18,11 @@ struct AttachPlan {
   ChannelGeometry geometry;
   std::vector<Pipeline> pipelines;
   ChannelShare share;
+  std::vector<TableEntry> tables{};
+  /// A bit for each pipeline whose jobs depend on the ones before them.
+  std::uint32_t stateful_pipelines = 0;
+  /// An earlier channel's history is gone.
+  bool history_lost = false;
 };
 
 /// Why not, for the producer to read.

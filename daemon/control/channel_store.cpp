@@ -60,21 +60,22 @@ std::variant<FileDescriptor, StoreRefusal> allocate_store(const ChannelGeometry&
   // Before the allocation, which would be charged at once: behind it, it could only be mourned.
   const auto limit = read_cgroup_memory();
   if (limit && geometry.total_bytes + kReserveBytes > limit->available_bytes) {
-    return StoreRefusal{false, "the channel needs " + format_bytes(geometry.total_bytes) +
-                                   ", the daemon's memory limit leaves " +
-                                   format_bytes(limit->available_bytes) +
-                                   "; ask for less or raise MemoryMax"};
+    return StoreRefusal{AttachCode::memory_refused, "the channel needs " +
+                                                        format_bytes(geometry.total_bytes) +
+                                                        ", the daemon's memory limit leaves " +
+                                                        format_bytes(limit->available_bytes) +
+                                                        "; ask for less or raise MemoryMax"};
   }
   const auto left = read_machine_memory();
   if (left && geometry.total_bytes + kReserveBytes > *left) {
-    return StoreRefusal{false, "the channel needs " + format_bytes(geometry.total_bytes) +
-                                   ", the machine has " + format_bytes(*left) +
-                                   " left; ask for less"};
+    return StoreRefusal{AttachCode::memory_refused,
+                        "the channel needs " + format_bytes(geometry.total_bytes) +
+                            ", the machine has " + format_bytes(*left) + " left; ask for less"};
   }
   try {
     return create_channel_memory(geometry.total_bytes);
   } catch (const ChannelMemoryError& error) {
-    return StoreRefusal{false, std::string(error.what()) + "; ask for less"};
+    return StoreRefusal{AttachCode::memory_refused, std::string(error.what()) + "; ask for less"};
   }
 }
 
@@ -95,15 +96,15 @@ std::variant<ChannelStore, StoreRefusal> prepare_store(FileDescriptor memory,
     store.mapping = ChannelMapping(memory, geometry.total_bytes, InheritMapping::yes);
     seal_channel_memory(memory);
   } catch (const ChannelMemoryError& error) {
-    return StoreRefusal{false, error.what()};
+    return StoreRefusal{AttachCode::memory_refused, error.what()};
   }
   // The mapping holds the pages: a descriptor a channel less.
   memory.reset();
   const std::span<std::byte> bytes = store.mapping.bytes();
   if (const int error_number = touch_pages(bytes, steps.touch_threads, steps.is_wanted)) {
-    return StoreRefusal{false, "the channel's pages cannot be had (" +
-                                   std::generic_category().message(error_number) +
-                                   "); ask for less"};
+    return StoreRefusal{AttachCode::memory_refused,
+                        "the channel's pages cannot be had (" +
+                            std::generic_category().message(error_number) + "); ask for less"};
   }
   const std::uint64_t touched_ns = monotonic_now_ns();
   times.touch_ns = touched_ns - started_ns;
@@ -112,7 +113,7 @@ std::variant<ChannelStore, StoreRefusal> prepare_store(FileDescriptor memory,
   times.pin_ns = monotonic_now_ns() - touched_ns;
   if (failure) {
     if (settings.require_pinned) {
-      return StoreRefusal{true, *failure + "; ask for less memory"};
+      return StoreRefusal{AttachCode::pinning_failed, *failure + "; ask for less memory"};
     }
     warning = *failure + "; going on with pageable memory";
   }

@@ -5,6 +5,7 @@
 #include "shared/channel_memory.hpp"
 #include "shared/channel_view.hpp"
 #include "shared/file_descriptor.hpp"
+#include "shared/job_status.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -43,7 +44,7 @@ struct StoreSettings {
 
 /// Why a store could not be made, for the producer to read.
 struct StoreRefusal {
-  bool pinning;
+  AttachCode code = AttachCode::memory_refused;
   std::string text;
 };
 

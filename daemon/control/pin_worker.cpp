@@ -2,6 +2,7 @@
 
 #include "daemon/control/engine_quiet.hpp"
 #include "daemon/control/numa_placement.hpp"
+#include "kernels/parameter_text.hpp"
 #include "shared/monotonic_clock.hpp"
 
 #include <pthread.h>
@@ -34,8 +35,9 @@ PinWorker::~PinWorker() {
   thread_.join();
 }
 
-void PinWorker::allocate(ChannelId channel, const ChannelGeometry& geometry) {
-  post({channel, Allocate{geometry}});
+void PinWorker::allocate(ChannelId channel, const ChannelGeometry& geometry,
+                         std::vector<Pipeline> pipelines) {
+  post({channel, Allocate{geometry, std::move(pipelines)}});
 }
 
 void PinWorker::prepare(ChannelId channel, FileDescriptor memory, const ChannelGeometry& geometry,
@@ -98,11 +100,34 @@ PinReport PinWorker::perform(Task& task) {
     return prepare(task.channel, *prepare_work);
   }
   if (!is_wanted()) {
-    return StoreAllocated{task.channel, StoreRefusal{false, "nobody waits for it any more"}};
+    return StoreAllocated{task.channel,
+                          StoreRefusal{AttachCode::memory_refused, "nobody waits for it any more"}};
+  }
+  const auto& work = std::get<Allocate>(task.work);
+  if (auto refusal = prepare_kernels(work)) {
+    return StoreAllocated{task.channel, std::move(*refusal)};
   }
   const std::uint64_t started_ns = monotonic_now_ns();
-  auto outcome = allocate_store(std::get<Allocate>(task.work).geometry);
+  auto outcome = allocate_store(work.geometry);
   return StoreAllocated{task.channel, std::move(outcome), monotonic_now_ns() - started_ns};
+}
+
+std::optional<StoreRefusal> PinWorker::prepare_kernels(const Allocate& work) {
+  for (const Pipeline& pipeline : work.pipelines) {
+    const std::uint64_t largest_bytes = pipeline.largest_input_bytes(work.geometry.input_bytes);
+    const auto planned = pipeline.plan(largest_bytes);
+    const auto* const plan = std::get_if<PipelinePlan>(&planned);
+    for (std::size_t i = 0; plan != nullptr && i < pipeline.stages().size(); ++i) {
+      const Stage& stage = pipeline.stages()[i];
+      const std::uint64_t bytes = i == 0 ? largest_bytes : plan->stages[i - 1].max_output_bytes;
+      if (const auto refusal = device_.prepare(*stage.kernel, stage.params, bytes)) {
+        return StoreRefusal{AttachCode::pipeline_refused,
+                            "stage " + std::to_string(i + 1) + " of pipeline " +
+                                quoted(pipeline.text()) + " cannot run: " + refusal->text};
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 PinReport PinWorker::prepare(ChannelId channel, Prepare& work) {

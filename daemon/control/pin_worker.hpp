@@ -13,6 +13,7 @@
 #include <string>
 #include <thread>
 #include <variant>
+#include <vector>
 
 namespace overlap {
 
@@ -54,7 +55,9 @@ class PinWorker {
   PinWorker& operator=(const PinWorker&) = delete;
 
   // Any thread.
-  void allocate(ChannelId channel, const ChannelGeometry& geometry);
+  /// @param pipelines their kernels prepare themselves first: one that cannot run needs no memory
+  void allocate(ChannelId channel, const ChannelGeometry& geometry,
+                std::vector<Pipeline> pipelines = {});
   void prepare(ChannelId channel, FileDescriptor memory, const ChannelGeometry& geometry,
                std::uint64_t features);
   /// Nobody waits for this channel any more: its work ends at the next opportunity, with a report as
@@ -64,6 +67,7 @@ class PinWorker {
  private:
   struct Allocate {
     ChannelGeometry geometry;
+    std::vector<Pipeline> pipelines;
   };
   struct Prepare {
     FileDescriptor memory;
@@ -79,6 +83,7 @@ class PinWorker {
   void post(Task task);
   void run();
   [[nodiscard]] PinReport perform(Task& task);
+  [[nodiscard]] std::optional<StoreRefusal> prepare_kernels(const Allocate& work);
   [[nodiscard]] PinReport prepare(ChannelId channel, Prepare& work);
   [[nodiscard]] bool is_wanted();
   void pause();

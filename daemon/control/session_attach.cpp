@@ -1,6 +1,7 @@
 // The way of a session from its request to an open channel.
 
 #include "daemon/control/session_table.hpp"
+#include "daemon/engine/job_parameters.hpp"
 #include "shared/byte_size.hpp"
 #include "shared/control_socket.hpp"
 
@@ -28,6 +29,23 @@ std::string share_text(const ChannelShare& share) {
     text += ", weight " + std::to_string(share.weight);
   }
   return text;
+}
+
+/// Which parameters jobs may bring, by pipeline.
+void write_job_parameters(AttachReply& reply, const std::vector<Pipeline>& pipelines) {
+  for (std::size_t i = 0; i < pipelines.size(); ++i) {
+    const Kernel& first = *pipelines[i].stages().front().kernel;
+    JobParameterEntry* entry = reply.job_parameters[i];
+    for (const std::size_t index : per_job_parameters(first)) {
+      const Parameter& parameter = first.parameters()[index];
+      // A name that does not fit cannot be given; its place is kept.
+      if (parameter.name.size() <= sizeof entry->name) {
+        parameter.name.copy(entry->name, sizeof entry->name);
+      }
+      entry->type = static_cast<std::uint8_t>(parameter.type);
+      ++entry;
+    }
+  }
 }
 
 }  // namespace
@@ -61,7 +79,7 @@ void SessionTable::request_room(Session& session, std::uint64_t now_ns) {
     case Admission::Verdict::granted:
       session.granted_bytes = bytes;
       step(session, SessionState::allocating);
-      services_.pin_worker.allocate(session.id, session.plan->geometry);
+      services_.pin_worker.allocate(session.id, session.plan->geometry, session.plan->pipelines);
       return;
     case Admission::Verdict::full_for_now:
       if (session.state == SessionState::connected) {
@@ -93,7 +111,7 @@ void SessionTable::on_allocated(StoreAllocated report, std::uint64_t now_ns) {
   if (refusal != nullptr) {
     // What others left behind may be what is missing.
     services_.reclaimer.hurry();
-    refuse(*session, AttachCode::memory_refused, refusal->text);
+    refuse(*session, refusal->code, refusal->text);
     return;
   }
   services_.log.debug("channel {}: {} allocated in {}", key_of(session->id),
@@ -107,6 +125,8 @@ void SessionTable::on_allocated(StoreAllocated report, std::uint64_t now_ns) {
   reply.abi_minor = session->plan->negotiated.abi_minor;
   reply.features_accepted = session->plan->negotiated.features;
   write_geometry(reply, session->plan->geometry);
+  reply.stateful_pipelines = session->plan->stateful_pipelines;
+  write_job_parameters(reply, session->plan->pipelines);
   write_text(reply.backend, services_.device.properties().backend);
   const std::array<int, 3> descriptors{session->memory.get(), session->doorbell.get(),
                                        wake_read_end.get()};
@@ -175,8 +195,7 @@ void SessionTable::on_prepared(StorePrepared report) {
     return;
   }
   if (refusal != nullptr) {
-    refuse(*session, refusal->pinning ? AttachCode::pinning_failed : AttachCode::memory_refused,
-           refusal->text);
+    refuse(*session, refusal->code, refusal->text);
     return;
   }
   services_.log.debug("channel {}: touched in {}, pinned in {}", key_of(session->id),
@@ -196,6 +215,8 @@ void SessionTable::open_channel(Session& session) {
   setup.wake = session.wake.get();
   setup.priority = plan.share.priority;
   setup.weight = plan.share.weight;
+  setup.tables = plan.tables;
+  setup.history_lost = plan.history_lost;
   step(session, SessionState::open);
   services_.engine.add(std::make_unique<Channel>(std::move(setup)));
   services_.log.info("channel {}: pid {} attached: {} slots, {}, '{}'{}", key_of(session.id),

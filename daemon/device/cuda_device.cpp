@@ -144,6 +144,14 @@ DeviceStatus CudaDevice::unpin(std::byte* start) {
   return settle(cudaHostUnregister(start));
 }
 
+std::optional<Refusal> CudaDevice::prepare(const Kernel& kernel, ParameterView params,
+                                           std::uint64_t input_bytes) {
+  if (const cudaError_t code = make_current(index_); code != cudaSuccess) {
+    return Refusal{"the device cannot be used (" + describe(code) + ")"};
+  }
+  return kernel.prepare(params, input_bytes, true);
+}
+
 std::byte* CudaDevice::allocate(std::uint64_t bytes) {
   if (!settle(make_current(index_)).ok()) {
     return nullptr;
@@ -213,6 +221,13 @@ DeviceStatus CudaDevice::copy(StreamId stream, std::span<const CopyRange> ranges
     return settle(code);
   }
   return settle(batch_copy_.enqueue(ranges, kind, handle(stream)));
+}
+
+DeviceStatus CudaDevice::clear(StreamId stream, std::span<std::byte> memory) {
+  if (const cudaError_t code = make_current(index_); code != cudaSuccess) {
+    return settle(code);
+  }
+  return settle(cudaMemsetAsync(memory.data(), 0, memory.size(), handle(stream)));
 }
 
 DeviceStatus CudaDevice::launch(StreamId stream, const Kernel& kernel, const overlap_batch& batch) {

@@ -42,6 +42,8 @@ class CudaDevice final : public Device {
   DeviceStatus unpin(std::byte* start) override;
 
   /// Aligned to 256 bytes.
+  [[nodiscard]] std::optional<Refusal> prepare(const Kernel& kernel, ParameterView params,
+                                               std::uint64_t input_bytes) override;
   [[nodiscard]] std::byte* allocate(std::uint64_t bytes) override;
   void release(std::byte* memory) noexcept override;
   [[nodiscard]] std::byte* allocate_host_table(std::uint64_t bytes) override;
@@ -53,6 +55,7 @@ class CudaDevice final : public Device {
 
   DeviceStatus copy_in(StreamId stream, std::span<const CopyRange> ranges) override;
   DeviceStatus copy_out(StreamId stream, std::span<const CopyRange> ranges) override;
+  DeviceStatus clear(StreamId stream, std::span<std::byte> memory) override;
   DeviceStatus launch(StreamId stream, const Kernel& kernel, const overlap_batch& batch) override;
   DeviceStatus record(EventId event, StreamId stream) override;
   DeviceStatus record_end(EventId event, StreamId stream) override;

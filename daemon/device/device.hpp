@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,8 +63,8 @@ struct DeviceProperties {
 
 /// Everything the engine needs of a device, and nothing else.
 ///
-/// Errors after construction are values. Thread safety: `pin`, `unpin`, `properties` and `describe`
-/// from any thread; everything else from the engine's thread alone.
+/// Errors after construction are values. Thread safety: `pin`, `unpin`, `prepare`, `properties` and
+/// `describe` from any thread; everything else from the engine's thread alone.
 class Device {
  public:
   virtual ~Device() = default;
@@ -77,6 +78,13 @@ class Device {
   virtual DeviceStatus pin(std::span<std::byte> range) = 0;
   /// @pre `start` began a pinned range that no work uses any more
   virtual DeviceStatus unpin(std::byte* start) = 0;
+
+  /// Has a kernel make, on this thread, what its first batch would have to wait for. May take long.
+  /// @return why jobs up to this size would not run, if so
+  [[nodiscard]] virtual std::optional<Refusal> prepare(const Kernel& kernel, ParameterView params,
+                                                       std::uint64_t input_bytes) {
+    return kernel.prepare(params, input_bytes, false);
+  }
 
   /// Memory that kernels use; null if there is not enough. Blocks no running work.
   [[nodiscard]] virtual std::byte* allocate(std::uint64_t bytes) = 0;
@@ -96,6 +104,8 @@ class Device {
   /// Device to host; the ranges run in any order. Returns at once.
   /// @pre no range overlaps another
   virtual DeviceStatus copy_out(StreamId stream, std::span<const CopyRange> ranges) = 0;
+  /// Fills device memory with zero bytes. Returns at once.
+  virtual DeviceStatus clear(StreamId stream, std::span<std::byte> memory) = 0;
   /// Runs a kernel over a batch. `batch` itself is read before the call returns, its items later.
   virtual DeviceStatus launch(StreamId stream, const Kernel& kernel,
                               const overlap_batch& batch) = 0;

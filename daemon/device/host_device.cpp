@@ -27,7 +27,7 @@ std::byte* allocate_aligned(std::uint64_t bytes) noexcept {
 class HostDevice::Worker {
  public:
   struct Task {
-    enum class Kind : std::uint8_t { kernel, copy, wait, stop } kind = Kind::stop;
+    enum class Kind : std::uint8_t { kernel, copy, clear, wait, stop } kind = Kind::stop;
     const Kernel* kernel = nullptr;
     overlap_batch batch{};
     CopyRange range{};
@@ -113,6 +113,9 @@ class HostDevice::Worker {
           break;
         case Task::Kind::copy:
           std::memcpy(task.range.destination, task.range.source, task.range.bytes);
+          break;
+        case Task::Kind::clear:
+          std::memset(task.range.destination, 0, task.range.bytes);
           break;
         case Task::Kind::wait:
           task.awaited->wait_for(task.awaited_task);
@@ -213,6 +216,19 @@ DeviceStatus HostDevice::copy_in(StreamId stream, std::span<const CopyRange> ran
 
 DeviceStatus HostDevice::copy_out(StreamId stream, std::span<const CopyRange> ranges) {
   return run_copies(stream, ranges);
+}
+
+DeviceStatus HostDevice::clear(StreamId stream, std::span<std::byte> memory) {
+  Stream& target = streams_[static_cast<std::size_t>(stream)];
+  if (target.worker == nullptr) {
+    std::memset(memory.data(), 0, memory.size());
+    return {};
+  }
+  Worker::Task task;
+  task.kind = Worker::Task::Kind::clear;
+  task.range = {memory.data(), nullptr, memory.size()};
+  target.last_task = target.worker->push(task);
+  return {};
 }
 
 DeviceStatus HostDevice::launch(StreamId stream, const Kernel& kernel, const overlap_batch& batch) {

@@ -38,6 +38,7 @@ class HostDevice final : public Device {
   [[nodiscard]] EventId create_event() override;
   DeviceStatus copy_in(StreamId stream, std::span<const CopyRange> ranges) override;
   DeviceStatus copy_out(StreamId stream, std::span<const CopyRange> ranges) override;
+  DeviceStatus clear(StreamId stream, std::span<std::byte> memory) override;
   DeviceStatus launch(StreamId stream, const Kernel& kernel, const overlap_batch& batch) override;
   DeviceStatus record(EventId event, StreamId stream) override;
   DeviceStatus wait(StreamId stream, EventId event) override;

@@ -155,6 +155,14 @@ DeviceStatus VirtualTimeDevice::launch(StreamId stream, const Kernel& kernel,
   return status;
 }
 
+DeviceStatus VirtualTimeDevice::clear(StreamId stream, std::span<std::byte> memory) {
+  Op op;
+  op.kind = OpKind::clear;
+  op.range = {memory.data(), nullptr, memory.size()};
+  enqueue(stream, op);
+  return {};
+}
+
 DeviceStatus VirtualTimeDevice::record(EventId event, StreamId stream) {
   const DeviceStatus status = scripted(Call::record);
   if (!status.ok()) {
@@ -252,6 +260,8 @@ void VirtualTimeDevice::pass_markers() {
         const Op& op = stream.front();
         if (op.kind == OpKind::record) {
           events_[op.event].pending_generations.erase(op.generation);
+        } else if (op.kind == OpKind::clear) {
+          std::memset(op.range.destination, 0, op.range.bytes);
         } else if (op.kind != OpKind::wait ||
                    events_[op.event].pending_generations.contains(op.generation)) {
           break;

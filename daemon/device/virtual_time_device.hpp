@@ -92,6 +92,8 @@ class VirtualTimeDevice final : public Device {
   [[nodiscard]] EventId create_event() override;
   DeviceStatus copy_in(StreamId stream, std::span<const CopyRange> ranges) override;
   DeviceStatus copy_out(StreamId stream, std::span<const CopyRange> ranges) override;
+  /// Takes no time.
+  DeviceStatus clear(StreamId stream, std::span<std::byte> memory) override;
   DeviceStatus launch(StreamId stream, const Kernel& kernel, const overlap_batch& batch) override;
   DeviceStatus record(EventId event, StreamId stream) override;
   DeviceStatus wait(StreamId stream, EventId event) override;
@@ -99,7 +101,7 @@ class VirtualTimeDevice final : public Device {
   void ring_when_over(EventId event, int eventfd) override;
 
  private:
-  enum class OpKind : std::uint8_t { copy_in, copy_out, kernel, record, wait };
+  enum class OpKind : std::uint8_t { copy_in, copy_out, kernel, clear, record, wait };
 
   struct Op {
     OpKind kind = OpKind::record;

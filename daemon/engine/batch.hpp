@@ -37,6 +37,10 @@ struct Batch {
   bool all_pinned = true;
   /// Runs with nothing else issued.
   bool isolate = false;
+  /// The same for every job.
+  JobParameters parameters;
+  /// Among the batches of a stateful pipeline; 0 for others.
+  std::uint64_t order = 0;
   /// Its kernels, not its copies, keep the device busy for longer than may be issued ahead.
   bool long_kernel = false;
   /// Of all batches of the engine.
@@ -78,6 +82,8 @@ struct Batch {
     path = Path::copy;
     all_pinned = true;
     isolate = false;
+    parameters = {};
+    order = 0;
     long_kernel = false;
     issue_number = 0;
     issued_ns = 0;

@@ -33,6 +33,12 @@ BatchTable::BatchTable(Device& device, std::uint32_t max_cells) {
 }
 
 void BatchTable::begin(std::size_t row_count, std::uint32_t job_count) noexcept {
+  for (std::size_t cell = 0; cell < cells_with_memory_; ++cell) {
+    items_[cell].item.state = nullptr;
+    items_[cell].item.table = nullptr;
+    items_[cell].item.table_bytes = 0;
+  }
+  cells_with_memory_ = 0;
   row_count_ = row_count;
   job_count_ = job_count;
   std::fill_n(statuses_, row_count * job_count, std::uint32_t{OVERLAP_ITEM_OK});
@@ -49,8 +55,17 @@ void BatchTable::set_params(std::size_t row, ParameterView params) noexcept {
   std::copy(params.begin(), params.end(), params_ + row * kMaxStageParameters);
 }
 
+void BatchTable::set_memory(std::size_t row, std::uint32_t job, std::byte* state,
+                            const std::byte* table, std::uint64_t table_bytes) noexcept {
+  overlap_batch_item& entry = items_[row * job_count_ + job].item;
+  entry.state = state;
+  entry.table = table;
+  entry.table_bytes = table_bytes;
+  cells_with_memory_ = std::max(cells_with_memory_, row * job_count_ + job + 1);
+}
+
 overlap_batch BatchTable::batch(std::size_t row, std::size_t param_count,
-                                std::uint64_t max_input_bytes) const noexcept {
+                                std::uint64_t max_input_bytes, std::uint32_t flags) const noexcept {
   overlap_batch result{};
   result.struct_bytes = sizeof result;
   result.item_stride_bytes = sizeof(Cell);
@@ -60,6 +75,7 @@ overlap_batch BatchTable::batch(std::size_t row, std::size_t param_count,
   result.device_items = result.items;
   result.params = params_ + row * kMaxStageParameters;
   result.max_input_bytes = max_input_bytes;
+  result.flags = flags;
   return result;
 }
 

@@ -35,6 +35,9 @@ class BatchTable {
     entry.output = output;
     entry.output_capacity_bytes = output_capacity_bytes;
   }
+  /// Gives a job what its channel keeps for a stage, until the next `begin`.
+  void set_memory(std::size_t row, std::uint32_t job, std::byte* state, const std::byte* table,
+                  std::uint64_t table_bytes) noexcept;
   /// Sets the size that the plan expects, where it does not know it.
   void expect_output(std::size_t row, std::uint32_t job, std::uint64_t output_bytes) noexcept {
     output_bytes_[row * job_count_ + job] = output_bytes;
@@ -44,8 +47,10 @@ class BatchTable {
   }
 
   /// One row as a kernel takes it.
+  /// @param flags overlap_batch_flags
   [[nodiscard]] overlap_batch batch(std::size_t row, std::size_t param_count,
-                                    std::uint64_t max_input_bytes) const noexcept;
+                                    std::uint64_t max_input_bytes,
+                                    std::uint32_t flags) const noexcept;
 
   /// Whether every launch left every job's status at OVERLAP_ITEM_OK, once the batch is over.
   [[nodiscard]] bool all_ok() const noexcept;
@@ -67,6 +72,8 @@ class BatchTable {
   DeviceMemory memory_;
   std::size_t row_count_ = 0;
   std::uint32_t job_count_ = 0;
+  /// So many of the first cells may have a state or a table.
+  std::size_t cells_with_memory_ = 0;
   /// So many of the first cells are those of row 0, as the next table of one row wants them.
   std::size_t cells_of_row_0_ = 0;
   Cell* items_ = nullptr;

@@ -4,12 +4,27 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <span>
 
 namespace overlap {
 namespace {
 
 constexpr std::uint32_t kTakenTogether = 16;
+/// As cudaErrorMemoryAllocation.
+constexpr std::uint32_t kOutOfMemory = 2;
+
+/// What the stages of a stateful pipeline keep for jobs of up to an input area.
+std::vector<StageState> states_for(const Pipeline& pipeline, std::uint64_t input_bytes) {
+  std::vector<StageState> states(pipeline.stages().size());
+  const auto planned = pipeline.plan(pipeline.largest_input_bytes(input_bytes));
+  if (const auto* const plan = std::get_if<PipelinePlan>(&planned)) {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      states[i].bytes = plan->stages[i].state_bytes;
+    }
+  }
+  return states;
+}
 
 }  // namespace
 
@@ -21,16 +36,48 @@ Channel::Channel(ChannelSetup setup)
       deadlines_ns_(setup_.view.geometry().slot_count),
       queue_(setup_.view.geometry().slot_count),
       completed_slots_(setup_.view.geometry().ring_capacity) {
+  const ChannelGeometry& geometry = setup_.view.geometry();
   for (Pipeline& pipeline : setup_.pipelines) {
-    pipelines_.push_back(std::make_shared<ServedPipeline>(std::move(pipeline)));
+    ChannelPipeline kept;
+    kept.served = std::make_shared<ServedPipeline>(std::move(pipeline));
+    if (kept.served->is_stateful()) {
+      kept.states = states_for(kept.served->pipeline(), geometry.input_bytes);
+      if (setup_.history_lost) {
+        kept.history.lose_before_taken();
+      }
+    }
+    if (kept.served->takes_tables()) {
+      kept.tables = std::make_shared<const TableSet>(kept.served->stages().size());
+      job_tables_.resize(geometry.slot_count);
+    }
+    if (!kept.served->per_job().empty()) {
+      job_parameters_.resize(geometry.slot_count);
+    }
+    pipelines_.push_back(std::move(kept));
   }
   setup_.pipelines.clear();
 }
 
-void Channel::share_pipelines(PipelineTable& table) {
-  for (auto& pipeline : pipelines_) {
-    pipeline = table.share(std::move(pipeline));
+void Channel::join(PipelineTable& table, TableUploads& uploads) {
+  uploads_ = &uploads;
+  for (ChannelPipeline& pipeline : pipelines_) {
+    pipeline.served = table.share(std::move(pipeline.served));
   }
+  for (const TableEntry& entry : setup_.tables) {
+    ChannelPipeline& pipeline = pipelines_[entry.pipeline_index];
+    auto tables = std::make_shared<TableSet>(*pipeline.tables);
+    (*tables)[entry.stage_index] = upload(entry, 0);
+    pipeline.tables = std::move(tables);
+  }
+}
+
+std::shared_ptr<UploadedTable> Channel::upload(const TableEntry& entry, std::uint64_t job_id) {
+  const ChannelGeometry& geometry = setup_.view.geometry();
+  return uploads_ == nullptr
+             ? nullptr
+             : uploads_->start({this, reinterpret_cast<std::byte*>(&setup_.view.header()),
+                                geometry.tables_offset_bytes + entry.offset_bytes, entry.bytes,
+                                &setup_.pinning.tables, job_id});
 }
 
 bool Channel::collect() {
@@ -42,14 +89,17 @@ bool Channel::collect() {
     return false;
   }
   for (; collected_head_ != head; ++collected_head_) {
-    step(jobs_[completed_slots_[collected_head_ & (completions_.capacity() - 1)]], SlotState::free);
+    const std::uint32_t slot = completed_slots_[collected_head_ & (completions_.capacity() - 1)];
+    if (slot != kNoSlot) {
+      step(jobs_[slot], SlotState::free);
+    }
   }
   uncollected_ = uncollected;
   return true;
 }
 
 std::uint32_t Channel::room() const noexcept {
-  return completions_.capacity() - (queue_.size() + issued_count_ + uncollected_);
+  return completions_.capacity() - (queue_.size() + issued_count_ + update_count_ + uncollected_);
 }
 
 std::uint32_t Channel::take(std::uint32_t limit, std::uint64_t now_ns) {
@@ -85,7 +135,110 @@ std::uint32_t Channel::take(std::uint32_t limit, std::uint64_t now_ns) {
   return count;
 }
 
+bool Channel::accept_control(const SubmissionEntry& entry, std::uint64_t now_ns) {
+  if (entry.slot != kNoSlot || (entry.opcode != static_cast<std::uint8_t>(Opcode::table_update) &&
+                                entry.opcode != static_cast<std::uint8_t>(Opcode::reset_state))) {
+    return false;
+  }
+  if (entry.opcode == static_cast<std::uint8_t>(Opcode::table_update)) {
+    update_table(entry, now_ns);
+  } else if (entry.pipeline_index >= pipelines_.size()) {
+    break_off("a reset names pipeline " + std::to_string(entry.pipeline_index) + " of " +
+              std::to_string(pipelines_.size()));
+  } else {
+    pipelines_[entry.pipeline_index].history.reset();
+  }
+  return true;
+}
+
+void Channel::update_table(const SubmissionEntry& entry, std::uint64_t now_ns) {
+  TableUpdate update{};
+  std::memcpy(&update, entry.params, sizeof update);
+  const std::uint64_t region_bytes = setup_.view.geometry().table_bytes;
+  ++update_count_;
+  if (entry.pipeline_index >= pipelines_.size() || entry.flags != 0 ||
+      update.stage_index >= pipelines_[entry.pipeline_index].served->stages().size()) {
+    finish_update(entry.job_id, {.status = JobStatus::request_refused}, now_ns);
+    return;
+  }
+  ChannelPipeline& pipeline = pipelines_[entry.pipeline_index];
+  const Stage& stage = pipeline.served->stages()[update.stage_index];
+  const std::uint64_t wanted_bytes = stage.kernel->table_bytes(stage.params);
+  if (wanted_bytes == 0 || entry.input_bytes != wanted_bytes || wanted_bytes > region_bytes ||
+      update.offset_bytes > region_bytes - wanted_bytes ||
+      update.offset_bytes % kSmallStrideBytes != 0) {
+    finish_update(entry.job_id, {.status = JobStatus::request_refused}, now_ns);
+    return;
+  }
+  auto uploaded = upload({.offset_bytes = update.offset_bytes,
+                          .bytes = wanted_bytes,
+                          .pipeline_index = entry.pipeline_index,
+                          .stage_index = static_cast<std::uint8_t>(update.stage_index),
+                          .reserved_0 = 0,
+                          .reserved_1 = 0},
+                         entry.job_id);
+  if (uploaded == nullptr) {
+    finish_update(entry.job_id, {.status = JobStatus::kernel_failed, .detail_code = kOutOfMemory},
+                  now_ns);
+    return;
+  }
+  auto tables = std::make_shared<TableSet>(*pipeline.tables);
+  (*tables)[update.stage_index] = std::move(uploaded);
+  pipeline.tables = std::move(tables);
+}
+
+void Channel::finish_update(std::uint64_t job_id, const JobEnd& end, std::uint64_t now_ns) {
+  Job answered;
+  answered.job_id = job_id;
+  answered.slot = kNoSlot;
+  answered.taken_ns = now_ns;
+  write_completion(answered, end, 0, now_ns);
+  --update_count_;
+  ++uncollected_;
+  unpublished_ = true;
+}
+
+void Channel::refuse(Job& job, const JobEnd& outcome, std::uint64_t now_ns) {
+  if (job.pipeline_index < pipelines_.size()) {
+    pipelines_[job.pipeline_index].history.lose_before_taken();
+  }
+  end(job, outcome, now_ns);
+}
+
+bool Channel::accept_extras(Job& job, const SubmissionEntry& entry, std::uint64_t now_ns) {
+  ChannelPipeline& pipeline = pipelines_[job.pipeline_index];
+  if ((entry.flags & kSubmissionParameters) != 0) {
+    const auto brought = read_job_parameters(entry, *pipeline.served->stages().front().kernel,
+                                             pipeline.served->per_job());
+    if (!brought) {
+      refuse(job, {.status = JobStatus::request_refused}, now_ns);
+      return false;
+    }
+    job_parameters_[job.slot] = *brought;
+    job.has_parameters = true;
+  }
+  if (pipeline.tables != nullptr) {
+    for (std::size_t i = 0; i < pipeline.tables->size(); ++i) {
+      const Stage& stage = pipeline.served->stages()[i];
+      if ((*pipeline.tables)[i] == nullptr && stage.kernel->table_bytes(stage.params) != 0) {
+        refuse(job, {.status = JobStatus::kernel_failed, .detail_code = kOutOfMemory}, now_ns);
+        return false;
+      }
+    }
+    job_tables_[job.slot] = pipeline.tables;
+  }
+  if (pipeline.served->is_stateful()) {
+    const History::Mark mark = pipeline.history.on_taken();
+    job.fresh = mark.fresh;
+    job.discontinuity = mark.discontinuity;
+  }
+  return true;
+}
+
 void Channel::accept(const SubmissionEntry& entry, std::uint64_t now_ns) {
+  if (accept_control(entry, now_ns)) {
+    return;
+  }
   if (entry.slot >= jobs_.size()) {
     break_off("a submission names slot " + std::to_string(entry.slot) + " of " +
               std::to_string(jobs_.size()));
@@ -120,27 +273,31 @@ void Channel::accept_job(Job& job, const SubmissionEntry& entry, std::uint64_t n
   job.isolate = (entry.flags & kSubmissionIsolate) != 0;
   job.retried = false;
   job.cancelled = false;
+  job.has_parameters = false;
+  job.fresh = false;
+  job.discontinuity = false;
 
   if (entry.opcode != static_cast<std::uint8_t>(Opcode::job) ||
       (entry.flags & ~kKnownSubmissionFlags) != 0 || entry.pipeline_index >= pipelines_.size()) {
-    end(job, {.status = JobStatus::request_refused}, now_ns);
+    refuse(job, {.status = JobStatus::request_refused}, now_ns);
     return;
   }
   const ChannelGeometry& geometry = setup_.view.geometry();
   if (job.input_bytes > geometry.input_bytes) {
-    end(job, {.status = JobStatus::input_size_refused, .detail_value = detail_kib(job.input_bytes)},
-        now_ns);
+    refuse(job,
+           {.status = JobStatus::input_size_refused, .detail_value = detail_kib(job.input_bytes)},
+           now_ns);
     return;
   }
   if (is_past_deadline(job, now_ns)) {
-    end(job, {.status = JobStatus::deadline_passed}, now_ns);
+    refuse(job, {.status = JobStatus::deadline_passed}, now_ns);
     return;
   }
   if (job.input_bytes == 0) {
     end(job, {}, now_ns);
     return;
   }
-  PlanCache::Entry& plan = pipelines_[job.pipeline_index]->acquire_plan(job.input_bytes);
+  PlanCache::Entry& plan = pipelines_[job.pipeline_index].served->acquire_plan(job.input_bytes);
   if (!plan.refusal.empty() || plan.plan.max_output_bytes > geometry.output_bytes) {
     const JobEnd refused = !plan.refusal.empty()
                                ? JobEnd{.status = JobStatus::input_size_refused,
@@ -148,7 +305,11 @@ void Channel::accept_job(Job& job, const SubmissionEntry& entry, std::uint64_t n
                                : JobEnd{.status = JobStatus::output_too_small,
                                         .detail_value = detail_kib(plan.plan.max_output_bytes)};
     PlanCache::release(plan);
-    end(job, refused, now_ns);
+    refuse(job, refused, now_ns);
+    return;
+  }
+  if (!accept_extras(job, entry, now_ns)) {
+    PlanCache::release(plan);
     return;
   }
   job.plan = &plan;
@@ -173,6 +334,7 @@ const Job* Channel::next_alive(std::uint64_t now_ns) {
       return &job;
     }
     const JobStatus status = job.cancelled ? JobStatus::cancelled : JobStatus::deadline_passed;
+    pipelines_[job.pipeline_index].history.lose_before_started();
     end(dequeue(), {.status = status}, now_ns);
   }
   return nullptr;
@@ -181,6 +343,11 @@ const Job* Channel::next_alive(std::uint64_t now_ns) {
 Job& Channel::start(std::uint64_t now_ns) {
   Job& job = dequeue();
   mark_started(job, now_ns);
+  if (ChannelPipeline& pipeline = pipelines_[job.pipeline_index]; pipeline.served->is_stateful()) {
+    const History::Mark mark = pipeline.history.on_started();
+    job.fresh = job.fresh || mark.fresh;
+    job.discontinuity = job.discontinuity || mark.discontinuity;
+  }
   ++issued_count_;
   return job;
 }
@@ -191,6 +358,9 @@ void Channel::requeue(Job& job) {
   --issued_count_;
   if (closed_) {
     PlanCache::release(*job.plan);
+    if (!job_tables_.empty()) {
+      job_tables_[job.slot].reset();
+    }
   } else {
     queue_.push_front(job.slot);
     queued_bytes_ += job.input_bytes;
@@ -200,16 +370,43 @@ void Channel::requeue(Job& job) {
 void Channel::finish(Job& job, const JobEnd& outcome, std::uint64_t now_ns) {
   setup_.view.issued(job.slot).store(0, std::memory_order_release);
   --issued_count_;
+  ChannelPipeline& pipeline = pipelines_[job.pipeline_index];
+  if (!pipeline.served->is_stateful()) {
+    end(job, outcome, now_ns);
+    return;
+  }
+  const bool means_something = pipeline.history.on_ended(job.fresh);
+  if (outcome.status != JobStatus::ok || !means_something) {
+    pipeline.history.lose_before_ended();
+    if (pipeline.served->stages().size() > 1) {
+      // The stages behind the one that failed it have taken in whatever lay there.
+      pipeline.history.spoil();
+    }
+    end(job, outcome.status != JobStatus::ok ? outcome : JobEnd{.status = JobStatus::kernel_failed},
+        now_ns);
+    return;
+  }
+  job.discontinuity = pipeline.history.on_result() || job.discontinuity;
   end(job, outcome, now_ns);
 }
 
 inline void Channel::complete(Job& job, const JobEnd& outcome, std::uint64_t now_ns) noexcept {
-  const bool late = outcome.status == JobStatus::ok && is_past_deadline(job, now_ns);
+  std::uint16_t flags = 0;
+  if (outcome.status == JobStatus::ok) {
+    flags = is_past_deadline(job, now_ns) ? kCompletionLate : flags;
+    flags |= job.discontinuity ? kCompletionDiscontinuity : std::uint16_t{0};
+  }
+  write_completion(job, outcome, flags, now_ns);
+  step(job, SlotState::completed);
+}
+
+inline void Channel::write_completion(const Job& job, const JobEnd& outcome, std::uint16_t flags,
+                                      std::uint64_t now_ns) noexcept {
   CompletionEntry& entry = completions_.next();
   entry.job_id = job.job_id;
   entry.slot = job.slot;
   entry.status = static_cast<std::uint16_t>(outcome.status);
-  entry.flags = late ? kCompletionLate : std::uint16_t{0};
+  entry.flags = flags;
   entry.output_bytes = outcome.output_bytes;
   entry.ready_ns = job.ready_ns;
   entry.taken_ns = job.taken_ns;
@@ -219,7 +416,6 @@ inline void Channel::complete(Job& job, const JobEnd& outcome, std::uint64_t now
   entry.detail_value = outcome.detail_value;
   completed_slots_[completions_.tail() & (completions_.capacity() - 1)] = job.slot;
   completions_.advance();
-  step(job, SlotState::completed);
 }
 
 void Channel::finish_run(std::span<Job* const> jobs, std::uint64_t now_ns) {
@@ -227,6 +423,9 @@ void Channel::finish_run(std::span<Job* const> jobs, std::uint64_t now_ns) {
   const JobEnd outcome{.output_bytes = plan.plan.max_output_bytes};
   for (Job* const job : jobs) {
     setup_.view.issued(job->slot).store(0, std::memory_order_release);
+    if (!job_tables_.empty()) {
+      job_tables_[job->slot].reset();
+    }
     complete(*job, outcome, now_ns);
   }
   const auto count = static_cast<std::uint32_t>(jobs.size());
@@ -242,6 +441,9 @@ void Channel::finish_run(std::span<Job* const> jobs, std::uint64_t now_ns) {
 void Channel::end(Job& job, const JobEnd& outcome, std::uint64_t now_ns) {
   if (job.plan != nullptr) {
     PlanCache::release(*job.plan);
+  }
+  if (!job_tables_.empty()) {
+    job_tables_[job.slot].reset();
   }
   complete(job, outcome, now_ns);
   ++uncollected_;
@@ -280,7 +482,12 @@ bool Channel::publish() {
 
 void Channel::close() {
   closed_ = true;
-  queue_.for_each([this](std::uint32_t slot) { PlanCache::release(*jobs_[slot].plan); });
+  queue_.for_each([this](std::uint32_t slot) {
+    PlanCache::release(*jobs_[slot].plan);
+    if (!job_tables_.empty()) {
+      job_tables_[slot].reset();
+    }
+  });
   queue_.clear();
   queued_bytes_ = 0;
 }

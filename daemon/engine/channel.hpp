@@ -1,13 +1,17 @@
 #pragma once
 
+#include "daemon/engine/history.hpp"
+#include "daemon/engine/job_parameters.hpp"
 #include "daemon/engine/pin_layout.hpp"
 #include "daemon/engine/served_pipeline.hpp"
 #include "daemon/engine/slot_queue.hpp"
 #include "daemon/engine/slot_state.hpp"
+#include "daemon/engine/table_uploads.hpp"
 #include "kernels/pipeline.hpp"
 #include "shared/channel_priority.hpp"
 #include "shared/channel_view.hpp"
 #include "shared/completion_ring.hpp"
+#include "shared/control_protocol.hpp"
 #include "shared/job_status.hpp"
 #include "shared/submission_ring.hpp"
 
@@ -44,10 +48,17 @@ struct alignas(64) Job {
   /// Came back from a batch that failed: runs alone, once more.
   bool retried : 1 = false;
   bool cancelled : 1 = false;
+  /// Brings parameters of its own.
+  bool has_parameters : 1 = false;
+  /// Its pipeline's state is zero bytes before it.
+  bool fresh : 1 = false;
+  /// Its completion says that history was lost.
+  bool discontinuity : 1 = false;
 
   /// Whether nothing but its size says when and with whom it may run.
   [[nodiscard]] bool is_plain() const noexcept {
-    return !has_deadline && !isolate && !retried && !cancelled;
+    return !has_deadline && !isolate && !retried && !cancelled && !has_parameters && !fresh &&
+           !discontinuity;
   }
 };
 static_assert(sizeof(Job) == 64);
@@ -82,6 +93,28 @@ struct ChannelSetup {
   /// Its share of device time among the channels of its priority.
   /// @pre 1 to kMaxChannelWeight
   std::uint32_t weight = kDefaultChannelWeight;
+  /// What the producer wrote to the table region before it said 'mapped'.
+  /// @pre each fits its stage and lies within the region; every stage that wants one has one
+  std::vector<TableEntry> tables{};
+  /// An earlier channel's history is gone: the first result of every stateful pipeline says so.
+  bool history_lost = false;
+};
+
+/// What a stage keeps from job to job.
+struct StageState {
+  std::uint64_t bytes = 0;
+  /// Empty until the first job is issued.
+  DeviceMemory memory;
+};
+
+/// One of a channel's pipelines, with what the channel keeps for it.
+struct ChannelPipeline {
+  std::shared_ptr<ServedPipeline> served;
+  History history;
+  /// By stage, where the pipeline is stateful.
+  std::vector<StageState> states;
+  /// Where a stage reads one; those that jobs are taken with from now on.
+  std::shared_ptr<const TableSet> tables;
 };
 
 /// What a channel counts.
@@ -109,11 +142,12 @@ class Channel {
   [[nodiscard]] const ChannelView& view() const noexcept { return setup_.view; }
   [[nodiscard]] const PinLayout& pinning() const noexcept { return setup_.pinning; }
   [[nodiscard]] ServedPipeline& pipeline(std::uint8_t index) const noexcept {
-    return *pipelines_[index];
+    return *pipelines_[index].served;
   }
-  /// Takes the pipelines that others have already, where they do the same.
-  /// @pre nothing was taken yet
-  void share_pipelines(PipelineTable& table);
+  /// Takes the pipelines that others have already, where they do the same, and has its tables brought
+  /// to the device.
+  /// @pre nothing was taken yet; `uploads` outlives the channel
+  void join(PipelineTable& table, TableUploads& uploads);
   [[nodiscard]] ChannelPriority priority() const noexcept { return setup_.priority; }
   [[nodiscard]] std::uint32_t weight() const noexcept { return setup_.weight; }
   [[nodiscard]] bool is_pinned() const noexcept { return setup_.pinned; }
@@ -129,6 +163,23 @@ class Channel {
 
   /// Why the channel has to be closed.
   [[nodiscard]] const std::optional<std::string>& violation() const noexcept { return violation_; }
+
+  /// What the channel keeps for a job's pipeline.
+  [[nodiscard]] ChannelPipeline& kept_for(const Job& job) noexcept {
+    return pipelines_[job.pipeline_index];
+  }
+  /// The tables that a job was taken with; null where its pipeline has none.
+  [[nodiscard]] const TableSet* tables_of(const Job& job) const noexcept {
+    return job_tables_.empty() ? nullptr : job_tables_[job.slot].get();
+  }
+  /// What a job brings: nothing, for most.
+  [[nodiscard]] JobParameters parameters_of(const Job& job) const noexcept {
+    return job.has_parameters ? job_parameters_[job.slot] : JobParameters{};
+  }
+  /// Whether a job that is started now needs its pipeline's state to be fresh.
+  [[nodiscard]] bool begins_anew(const Job& job) noexcept {
+    return job.fresh || kept_for(job).history.begins_anew();
+  }
 
   /// The next job that can be issued, or null: ends the cancelled and the expired ones on the way.
   [[nodiscard]] const Job* next(std::uint64_t now_ns) {
@@ -165,6 +216,13 @@ class Channel {
   void finish(Job& job, const JobEnd& end, std::uint64_t now_ns);
   /// Writes the completions of started jobs that all went well and have one plan.
   void finish_run(std::span<Job* const> jobs, std::uint64_t now_ns);
+  /// A batch of a stateful pipeline failed with some of the channel's jobs: whatever is on the device
+  /// behind it means nothing either, and the next job that starts has a fresh state.
+  void spoil_history(std::uint8_t pipeline_index) noexcept {
+    pipelines_[pipeline_index].history.spoil();
+  }
+  /// The table of an update is on the device, or will not be.
+  void finish_update(std::uint64_t job_id, const JobEnd& end, std::uint64_t now_ns);
   /// Shows written completions and wakes the producer where it waits.
   /// @return whether there were any
   bool publish();
@@ -177,6 +235,8 @@ class Channel {
   /// Input bytes of the queued jobs.
   [[nodiscard]] std::uint64_t queued_bytes() const noexcept { return queued_bytes_; }
   [[nodiscard]] std::uint32_t issued_count() const noexcept { return issued_count_; }
+  /// Table updates that were taken and not answered.
+  [[nodiscard]] std::uint32_t update_count() const noexcept { return update_count_; }
   /// Completions that the producer has not collected yet, as last seen.
   [[nodiscard]] std::uint32_t uncollected_count() const noexcept { return uncollected_; }
 
@@ -194,6 +254,15 @@ class Channel {
   /// Jobs that may be taken before their completions could find no place.
   [[nodiscard]] std::uint32_t room() const noexcept;
   void accept(const SubmissionEntry& entry, std::uint64_t now_ns);
+  /// @return whether the entry was about no slot
+  [[nodiscard]] bool accept_control(const SubmissionEntry& entry, std::uint64_t now_ns);
+  void update_table(const SubmissionEntry& entry, std::uint64_t now_ns);
+  [[nodiscard]] std::shared_ptr<UploadedTable> upload(const TableEntry& entry,
+                                                      std::uint64_t job_id);
+  /// Ends a job that will not be queued.
+  void refuse(Job& job, const JobEnd& end, std::uint64_t now_ns);
+  /// Takes parameters, tables and history into account. @return false if the job was refused
+  [[nodiscard]] bool accept_extras(Job& job, const SubmissionEntry& entry, std::uint64_t now_ns);
   void accept_job(Job& job, const SubmissionEntry& entry, std::uint64_t now_ns);
   void cancel(const SubmissionEntry& entry) noexcept;
   /// Ends a job that is not on a lane.
@@ -204,6 +273,8 @@ class Channel {
     // Before the work that can crash: the producer's library reads it after our death.
     setup_.view.issued(job.slot).store(1, std::memory_order_release);
   }
+  void write_completion(const Job& job, const JobEnd& outcome, std::uint16_t flags,
+                        std::uint64_t now_ns) noexcept;
   /// Writes a completion and leaves the slot to the producer.
   void complete(Job& job, const JobEnd& outcome, std::uint64_t now_ns) noexcept;
   /// Takes the first job out of the queue.
@@ -222,11 +293,15 @@ class Channel {
   ChannelSetup setup_;
   SubmissionReader submissions_;
   CompletionWriter completions_;
-  std::vector<std::shared_ptr<ServedPipeline>> pipelines_;
+  std::vector<ChannelPipeline> pipelines_;
+  TableUploads* uploads_ = nullptr;
   // By slot.
   std::vector<Job> jobs_;
   /// CLOCK_MONOTONIC; where the job has one.
   std::vector<std::uint64_t> deadlines_ns_;
+  /// Empty where no pipeline has tables, or takes parameters from jobs.
+  std::vector<std::shared_ptr<const TableSet>> job_tables_;
+  std::vector<JobParameters> job_parameters_;
   SlotQueue queue_;
   std::uint64_t queued_bytes_ = 0;
   FairShare share_;
@@ -235,6 +310,7 @@ class Channel {
   std::uint32_t collected_head_ = 0;
   std::uint32_t uncollected_ = 0;
   std::uint32_t issued_count_ = 0;
+  std::uint32_t update_count_ = 0;
   bool unpublished_ = false;
   bool closed_ = false;
   std::optional<std::string> violation_;

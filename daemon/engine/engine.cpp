@@ -39,7 +39,7 @@ JobEnd end_of(const Lane::Ended& ended, std::size_t stage_count, std::uint32_t j
         return {.status = JobStatus::kernel_failed};
     }
   }
-  return {.output_bytes = ended.batch->jobs[job]->plan->plan.max_output_bytes};
+  return {.output_bytes = ended.output_bytes(job)};
 }
 
 }  // namespace
@@ -70,7 +70,12 @@ Lane* Engine::LaneGroup::free_lane() noexcept {
 
 Engine::Engine(Device& device, const EngineSettings& settings, EngineListener& listener,
                EngineLoad* load)
-    : device_(device), settings_(settings), listener_(listener), load_(load) {
+    : device_(device),
+      settings_(settings),
+      listener_(listener),
+      load_(load),
+      events_(std::make_shared<EventPool>(device)),
+      uploads_(device, events_) {
   const DeviceProperties& properties = device.properties();
   // Streams cannot overlap copies where there are none.
   lane_settings_.kind = properties.works_in_place ? LaneKind::single : settings.lane_kind;
@@ -143,7 +148,7 @@ void Engine::wind_down(std::uint64_t now_ns) {
 
 void Engine::add(std::unique_ptr<Channel> channel, std::uint64_t now_ns) {
   channel->stay_awake();
-  channel->share_pipelines(pipelines_);
+  channel->join(pipelines_, uploads_);
   if (group_of(channel->priority()).lanes.empty()) {
     try {
       make_lanes(channel->priority());
@@ -174,7 +179,7 @@ void Engine::park(std::uint64_t quiet_since_ns) {
       std::partition(channels_.begin(), channels_.end(), [&](const Member& member) {
         Channel& channel = *member.channel;
         if (!member.is_served() || member.active_ns > quiet_since_ns ||
-            channel.queued_count() != 0 || channel.issued_count() != 0) {
+            channel.queued_count() != 0 || channel.issued_count() != 0 || uploads_.reads(channel)) {
           return true;
         }
         const bool busy = channel.fall_asleep();
@@ -272,12 +277,37 @@ std::size_t Engine::harvest(std::uint64_t now_ns) {
     harvested += found;
   }
   settle_costs(now_ns);
-  return harvested;
+  return harvested + (uploads_.empty() ? 0 : harvest_uploads(now_ns));
+}
+
+std::size_t Engine::harvest_uploads(std::uint64_t now_ns) {
+  return uploads_.harvest([&](Channel& channel, std::uint64_t job_id, const EventQuery& query) {
+    if (query.state == EventState::lost && !lost_) {
+      lose(query.code);
+    } else if (job_id != 0) {
+      channel.finish_update(job_id,
+                            query.state == EventState::ready
+                                ? JobEnd{}
+                                : JobEnd{.status = JobStatus::kernel_failed,
+                                         .detail_code = static_cast<std::uint32_t>(query.code)},
+                            now_ns);
+    }
+  });
 }
 
 std::size_t Engine::harvest_lane(LaneGroup& group, Lane& lane, std::uint64_t now_ns) {
   std::size_t harvested = 0;
-  while (const auto ended = lane.harvest()) {
+  while (true) {
+    // Jobs of a stateful pipeline end in their order, whatever the lanes.
+    if (lane.in_flight_count() == 0 ||
+        (lane.oldest_batch().order != 0 &&
+         lane.oldest_batch().order != lane.oldest_batch().pipeline->next_ended)) {
+      return harvested;
+    }
+    const auto ended = lane.harvest();
+    if (!ended) {
+      return harvested;
+    }
     if (ended->status.outcome == DeviceOutcome::lost) {
       lose(ended->status.code);
       return harvested;
@@ -287,16 +317,20 @@ std::size_t Engine::harvest_lane(LaneGroup& group, Lane& lane, std::uint64_t now
     --batches_in_flight_;
     long_kernels_in_flight_ -= ended->batch->long_kernel ? 1 : 0;
     isolated_in_flight_ = isolated_in_flight_ && !ended->batch->isolate;
+    if (ended->batch->order != 0) {
+      ++ended->batch->pipeline->next_ended;
+    }
     if (ended->status.ok()) {
       note_cost(*ended->batch);
       finish(*ended, now_ns);
+    } else if (ended->batch->order != 0) {
+      fail_stateful(*ended->batch, ended->status.code, now_ns);
     } else {
       retry_or_fail(*ended, now_ns);
     }
     lane.retire();
     ++harvested;
   }
-  return harvested;
 }
 
 void Engine::note_cost(const Batch& batch) {
@@ -338,16 +372,28 @@ void Engine::settle_costs(std::uint64_t now_ns) {
 
 void Engine::finish(const Lane::Ended& ended, std::uint64_t now_ns) {
   const Batch& batch = *ended.batch;
-  const bool all_ok = ended.table->all_ok();
+  const bool all_ok = ended.table->all_ok() && !batch.pipeline->finds_sizes() && batch.order == 0;
   const std::size_t stage_count = batch.pipeline->stages().size();
   for (const BatchRun& run : batch.runs) {
     if (all_ok) {
-      // Sizes follow from the input's: pipelines that find them out are refused at attach.
       run.channel->finish_run(batch.jobs_of(run), now_ns);
       continue;
     }
     for (std::uint32_t i = run.first_index; i < run.first_index + run.count; ++i) {
       run.channel->finish(*batch.jobs[i], end_of(ended, stage_count, i), now_ns);
+    }
+  }
+}
+
+void Engine::fail_stateful(const Batch& batch, int code, std::uint64_t now_ns) {
+  const JobEnd failed{.status = JobStatus::kernel_failed,
+                      .detail_code = static_cast<std::uint32_t>(code)};
+  // Not once more: the state may have taken half of the batch in.
+  for (const BatchRun& run : batch.runs) {
+    for (Job* const job : batch.jobs_of(run)) {
+      run.channel->finish(*job, failed, now_ns);
+      // After it: a job that began with a fresh state has spoilt it all the same.
+      run.channel->spoil_history(job->pipeline_index);
     }
   }
 }
@@ -389,7 +435,8 @@ void Engine::publish() {
 void Engine::sweep() {
   for (auto* members : {&channels_, &parked_}) {
     std::erase_if(*members, [&](const Member& member) {
-      if (!member.leaving || member.channel->issued_count() != 0) {
+      if (!member.leaving || member.channel->issued_count() != 0 ||
+          uploads_.reads(*member.channel)) {
         return false;
       }
       turns_of(*member.channel).leave(*member.channel);
@@ -399,7 +446,8 @@ void Engine::sweep() {
     });
   }
   const bool idle = std::all_of(channels_.begin(), channels_.end(), [](const Member& member) {
-    return member.channel->queued_count() == 0 && member.channel->issued_count() == 0;
+    return member.channel->queued_count() == 0 && member.channel->issued_count() == 0 &&
+           member.channel->update_count() == 0;
   });
   if (draining_ && idle && !drained_reported_) {
     drained_reported_ = true;

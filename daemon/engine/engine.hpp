@@ -5,6 +5,7 @@
 #include "daemon/engine/fair_turns.hpp"
 #include "daemon/engine/lane.hpp"
 #include "daemon/engine/path_choice.hpp"
+#include "daemon/engine/table_uploads.hpp"
 
 #include <array>
 #include <atomic>
@@ -105,13 +106,18 @@ class Engine {
   [[nodiscard]] bool fall_asleep();
   void stay_awake();
 
-  [[nodiscard]] bool has_work_in_flight() const noexcept { return batches_in_flight_ != 0; }
+  [[nodiscard]] bool has_work_in_flight() const noexcept {
+    return batches_in_flight_ != 0 || !uploads_.empty();
+  }
   /// Until when jobs are held back for others to join their batch, CLOCK_MONOTONIC; UINT64_MAX if
   /// none are.
   [[nodiscard]] std::uint64_t held_until_ns() const noexcept { return held_until_ns_; }
   /// Calls `visit(EventId)` with the event at the end of the oldest batch of every busy lane.
   template <class Visitor>
   void for_each_awaited_event(Visitor visit) const {
+    if (!uploads_.empty()) {
+      visit(uploads_.oldest_event());
+    }
     // The most urgent first: a device may arm fewer than there are.
     for (const ChannelPriority priority : kPrioritiesByUrgency) {
       for (const Lane& lane : lane_groups_[static_cast<std::size_t>(priority)].lanes) {
@@ -180,6 +186,8 @@ class Engine {
   [[nodiscard]] bool is_ahead(LaneGroup& group) const noexcept;
   [[nodiscard]] bool may_go(Channel& channel, const Job& job, bool is_ahead) const noexcept;
   [[nodiscard]] bool is_held_back(ChannelPriority priority, std::uint64_t now_ns);
+  /// Gives a stateful pipeline the event that its batches wait for. @return false if there is none
+  [[nodiscard]] bool has_order_event(ServedPipeline& pipeline);
   /// Fills `forming_` with the channel's next jobs and those of others that go with them.
   /// @param first_only leave the others out
   void fill(FairTurns& turns, Channel& first, const Lane& lane, bool first_only,
@@ -189,12 +197,16 @@ class Engine {
   [[nodiscard]] std::uint32_t jobs_that_fit(Channel& channel, std::uint64_t input_bytes,
                                             std::uint32_t cost_ns,
                                             std::uint32_t max_jobs) const noexcept;
-  [[nodiscard]] bool goes_with_batch(const Channel& channel, const Job& job,
+  /// Whether the job needs a fresh state, and the batch has jobs of its channel already.
+  [[nodiscard]] bool starts_within_batch(Channel& channel, const Job& job) const noexcept;
+  [[nodiscard]] bool goes_with_batch(Channel& channel, const Job& job,
                                      std::uint32_t max_jobs) const noexcept;
   [[nodiscard]] bool job_may_be_mapped() const noexcept;
   std::size_t harvest(std::uint64_t now_ns);
+  std::size_t harvest_uploads(std::uint64_t now_ns);
   std::size_t harvest_lane(LaneGroup& group, Lane& lane, std::uint64_t now_ns);
   void finish(const Lane::Ended& ended, std::uint64_t now_ns);
+  void fail_stateful(const Batch& batch, int code, std::uint64_t now_ns);
   void retry_or_fail(const Lane::Ended& ended, std::uint64_t now_ns);
   void note_cost(const Batch& batch);
   /// Charges channels with what the batches that have ended took, instead of what was expected.
@@ -213,6 +225,8 @@ class Engine {
   std::uint32_t lane_count_;
   /// By priority; those but the normal one have lanes once a channel wants them.
   std::array<LaneGroup, kChannelPriorityCount> lane_groups_;
+  std::shared_ptr<EventPool> events_;
+  TableUploads uploads_;
   PipelineTable pipelines_;
   /// The polled ones, and the parked ones.
   std::vector<Member> channels_;

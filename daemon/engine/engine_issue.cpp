@@ -4,9 +4,16 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
 namespace overlap {
+namespace {
+
+/// As cudaErrorMemoryAllocation.
+constexpr int kNoEvent = 2;
+
+}  // namespace
 
 std::size_t Engine::issue(std::uint64_t now_ns) {
   std::size_t issued = 0;
@@ -97,12 +104,18 @@ bool Engine::issue_next(ChannelPriority priority, std::uint64_t now_ns) {
     isolated_next_ = priority;
     return false;
   }
+  if (!has_order_event(first->pipeline(first->next(now_ns)->pipeline_index))) {
+    return false;
+  }
   fill(turns, *first, *lane, ahead && channels_.size() > 1, now_ns);
   turns.pass_on(*first);
   forming_.long_kernel = is_long_kernel(forming_.cost_ns / forming_.jobs.size(),
                                         forming_.input_bytes / forming_.jobs.size());
   long_kernels_in_flight_ += forming_.long_kernel ? 1 : 0;
   isolated_in_flight_ = forming_.isolate;
+  if (forming_.pipeline->is_stateful()) {
+    forming_.order = forming_.pipeline->next_started++;
+  }
   forming_.issued_ns = now_ns;
   forming_.issue_number = ++issue_count_;
   group.in_flight_ns += forming_.cost_ns;
@@ -119,12 +132,26 @@ bool Engine::issue_next(ChannelPriority priority, std::uint64_t now_ns) {
   return true;
 }
 
+bool Engine::has_order_event(ServedPipeline& pipeline) {
+  if (pipeline.is_stateful() && !pipeline.order_event()) {
+    try {
+      pipeline.order_event() = events_->lease();
+    } catch (const std::runtime_error&) {
+      // A device without an event to give will not run anything else either.
+      lose(kNoEvent);
+      return false;
+    }
+  }
+  return true;
+}
+
 void Engine::fill(FairTurns& turns, Channel& first, const Lane& lane, bool first_only,
                   std::uint64_t now_ns) {
   forming_.clear();
   const Job& job = *first.next(now_ns);
   forming_.pipeline = &first.pipeline(job.pipeline_index);
   forming_.isolate = job.isolate;
+  forming_.parameters = first.parameters_of(job);
   const bool alone = job.isolate || job.retried;
   const std::uint32_t max_jobs = alone ? 1 : lane.max_batch_jobs(*forming_.pipeline);
   fill_from(first, max_jobs, now_ns);
@@ -178,7 +205,14 @@ bool Engine::job_may_be_mapped() const noexcept {
   return (plans.front().paths & plans.back().paths & bit) != 0;
 }
 
-bool Engine::goes_with_batch(const Channel& channel, const Job& job,
+bool Engine::starts_within_batch(Channel& channel, const Job& job) const noexcept {
+  // States are made fresh before a batch, not in the middle of it.
+  return forming_.pipeline->is_stateful() && channel.begins_anew(job) &&
+         std::ranges::any_of(forming_.runs,
+                             [&](const BatchRun& run) { return run.channel == &channel; });
+}
+
+bool Engine::goes_with_batch(Channel& channel, const Job& job,
                              std::uint32_t max_jobs) const noexcept {
   const bool is_small = job.input_bytes < settings_.path.copy_from_job_bytes;
   const bool batch_is_small = forming_.largest_input_bytes < settings_.path.copy_from_job_bytes;
@@ -186,6 +220,7 @@ bool Engine::goes_with_batch(const Channel& channel, const Job& job,
          forming_.input_bytes + job.input_bytes <= settings_.max_batch_bytes &&
          forming_.cost_ns < settings_.max_ahead_ns && !job.isolate && !job.retried &&
          &channel.pipeline(job.pipeline_index) == forming_.pipeline &&
+         channel.parameters_of(job) == forming_.parameters && !starts_within_batch(channel, job) &&
          channel.is_pinned() == forming_.all_pinned && is_small == batch_is_small;
 }
 
@@ -195,7 +230,7 @@ void Engine::fill_from(Channel& channel, std::uint32_t max_jobs, std::uint64_t n
     PlanCache::Entry& plan = *next->plan;
     const std::uint32_t cost_ns = forming_.pipeline->cost_ns(plan);
     std::uint32_t count = 1;
-    if (next->is_plain()) {
+    if (next->is_plain() && !forming_.pipeline->is_stateful()) {
       count = channel.start_like(plan, jobs_that_fit(channel, plan.input_bytes, cost_ns, max_jobs),
                                  now_ns, [&](Job& job) {
                                    job.cost_ns = cost_ns;

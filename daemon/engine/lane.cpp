@@ -2,6 +2,7 @@
 
 #include "daemon/engine/copy_plan.hpp"
 #include "kernels/numeric/copy.hpp"
+#include "kernels/pass_sizes.hpp"
 
 #include <algorithm>
 
@@ -31,6 +32,11 @@ std::uint64_t bytes_before(const BatchRun& run, std::size_t stage) noexcept {
 /// Moves jobs' bytes between slots and buffers on the `gather` path.
 const Kernel& mover() noexcept {
   static const CopyKernel kKernel;
+  return kKernel;
+}
+
+const Kernel& size_passer() noexcept {
+  static const PassSizesKernel kKernel;
   return kKernel;
 }
 
@@ -111,6 +117,15 @@ bool Lane::moves_by_copies(const Batch& batch) const noexcept {
   return batch.path == Path::copy && !works_in_slots(batch);
 }
 
+bool Lane::scatters(const Batch& batch) const noexcept {
+  if (works_in_slots(batch)) {
+    return false;
+  }
+  // Copies have to be told sizes before the kernels have found them out.
+  return batch.path == Path::gather || (batch.pipeline->finds_sizes() && batch.all_pinned &&
+                                        device_.properties().kernels_reach_pinned);
+}
+
 DeviceStatus Lane::enqueue(Buffer& buffer) {
   DeviceStatus status = place(buffer);
   if (!status.ok()) {
@@ -136,7 +151,7 @@ DeviceStatus Lane::enqueue(Buffer& buffer) {
   if (status.ok() && joined) {
     status = device_.wait(out_, buffer.computed);
   }
-  return status.ok() ? enqueue_copies_out(buffer) : status;
+  return status.ok() && !scatters(buffer.batch) ? enqueue_copies_out(buffer) : status;
 }
 
 DeviceStatus Lane::grow(DeviceMemory& memory, std::uint64_t needed_bytes) {
@@ -175,7 +190,28 @@ DeviceStatus Lane::reserve(Buffer& buffer) {
   if (status.ok()) {
     status = grow(buffer.areas[1], needed[1]);
   }
+  if (status.ok() && batch.pipeline->is_stateful()) {
+    status = reserve_states(batch);
+  }
   return status.ok() ? grow(buffer.workspace, largest_workspace * batch.jobs.size()) : status;
+}
+
+DeviceStatus Lane::reserve_states(const Batch& batch) {
+  for (const BatchRun& run : batch.runs) {
+    for (Job* const job : batch.jobs_of(run)) {
+      for (StageState& state : run.channel->kept_for(*job).states) {
+        if (state.bytes == 0 || state.memory.data() != nullptr) {
+          continue;
+        }
+        state.memory = DeviceMemory(device_, DeviceMemory::Kind::buffer, state.bytes);
+        if (state.memory.data() == nullptr) {
+          return {DeviceOutcome::failed, kOutOfMemory};
+        }
+        job->fresh = true;
+      }
+    }
+  }
+  return {};
 }
 
 DeviceStatus Lane::place(Buffer& buffer) {
@@ -187,18 +223,36 @@ DeviceStatus Lane::place(Buffer& buffer) {
   const std::size_t stage_count = batch.pipeline->stages().size();
   const bool gathered = batch.path == Path::gather && !works_in_slots(batch);
   buffer.first_row = gathered ? 1 : 0;
-  buffer.table.begin(gathered ? stage_count + 2 : stage_count,
+  const bool has_row_behind = scatters(batch) || batch.pipeline->finds_sizes();
+  buffer.table.begin(buffer.first_row + stage_count + (has_row_behind ? 1 : 0),
                      static_cast<std::uint32_t>(batch.jobs.size()));
   if (gathered) {
     place_gather(buffer);
   }
   for (std::size_t stage = 0; stage < stage_count; ++stage) {
     place_stage(buffer, stage);
+    if (batch.pipeline->is_stateful() || batch.pipeline->takes_tables()) {
+      place_memory(buffer, stage);
+    }
   }
-  if (gathered) {
+  if (scatters(batch)) {
     place_scatter(buffer);
   }
   return {};
+}
+
+void Lane::place_memory(Buffer& buffer, std::size_t stage) {
+  std::uint32_t i = 0;
+  for (const BatchRun& run : buffer.batch.runs) {
+    for (const Job* const job : buffer.batch.jobs_of(run)) {
+      const std::vector<StageState>& states = run.channel->kept_for(*job).states;
+      const TableSet* const tables = run.channel->tables_of(*job);
+      const UploadedTable* const table = tables != nullptr ? (*tables)[stage].get() : nullptr;
+      buffer.table.set_memory(
+          buffer.first_row + stage, i++, states.empty() ? nullptr : states[stage].memory.data(),
+          table != nullptr ? table->memory.data() : nullptr, table != nullptr ? table->bytes : 0);
+    }
+  }
 }
 
 void Lane::place_gather(Buffer& buffer) {
@@ -221,7 +275,13 @@ void Lane::place_stage(Buffer& buffer, std::size_t stage) {
   const bool in_slots = works_in_slots(batch);
   const bool from_slot = in_slots && stage == 0;
   const bool to_slot = in_slots && stage + 1 == stages.size();
-  buffer.table.set_params(row, stages[stage].params);
+  if (stage == 0 && batch.parameters.given != 0) {
+    ParameterValues params = stages[stage].params;
+    apply(batch.parameters, batch.pipeline->per_job(), params);
+    buffer.table.set_params(row, params);
+  } else {
+    buffer.table.set_params(row, stages[stage].params);
+  }
   std::byte* source = buffer.areas[stage % 2].data();
   std::byte* target = buffer.areas[(stage + 1) % 2].data();
   std::uint32_t i = 0;
@@ -229,7 +289,7 @@ void Lane::place_stage(Buffer& buffer, std::size_t stage) {
     const ChannelView& view = run.channel->view();
     const std::uint64_t in_bytes = bytes_before(run, stage);
     const std::uint64_t out_bytes = bytes_before(run, stage + 1);
-    const bool size_known = run.plan->plan.stages[stage].output_size == OutputSize::known;
+    const bool size_known = stage < batch.pipeline->first_unsized_stage();
     for (const Job* const job : batch.jobs_of(run)) {
       buffer.table.set_item(row, i, from_slot ? view.input(job->slot).data() : source, in_bytes,
                             to_slot ? view.output(job->slot).data() : target, out_bytes);
@@ -280,23 +340,85 @@ DeviceStatus Lane::launch(Buffer& buffer, std::size_t row, const Kernel& kernel,
   for (const BatchRun& run : buffer.batch.runs) {
     largest = std::max(largest, bytes_before(run, stage));
   }
-  overlap_batch batch = buffer.table.batch(row, param_count, largest);
+  const bool sizes_on_device =
+      row >= buffer.first_row && stage > buffer.batch.pipeline->first_unsized_stage();
+  overlap_batch batch =
+      buffer.table.batch(row, param_count, largest,
+                         sizes_on_device ? std::uint32_t{OVERLAP_BATCH_SIZES_ON_DEVICE} : 0U);
   batch.workspace = buffer.workspace.data();
   batch.workspace_bytes = buffer.workspace.bytes();
-  // Without copies everything is on the stream at whose end the batch is over.
-  return device_.launch(moves_by_copies(buffer.batch) ? compute_ : out_, kernel, batch);
+  return device_.launch(kernel_stream(buffer.batch), kernel, batch);
+}
+
+DeviceStatus Lane::await_tables(const Batch& batch) {
+  awaited_.clear();
+  for (const BatchRun& run : batch.runs) {
+    for (const Job* const job : batch.jobs_of(run)) {
+      for (const auto& table : *run.channel->tables_of(*job)) {
+        if (table != nullptr && !table->is_there &&
+            std::ranges::find(awaited_, table->ready.id()) == awaited_.end()) {
+          awaited_.push_back(table->ready.id());
+        }
+      }
+    }
+  }
+  DeviceStatus status;
+  for (const EventId event : awaited_) {
+    status = status.ok() ? device_.wait(kernel_stream(batch), event) : status;
+  }
+  return status;
+}
+
+DeviceStatus Lane::await_memory(const Batch& batch) {
+  DeviceStatus status = batch.pipeline->takes_tables() ? await_tables(batch) : DeviceStatus{};
+  if (!status.ok() || !batch.pipeline->is_stateful()) {
+    return status;
+  }
+  status = device_.wait(kernel_stream(batch), batch.pipeline->order_event().id());
+  for (const BatchRun& run : batch.runs) {
+    for (const Job* const job : batch.jobs_of(run)) {
+      if (!job->fresh) {
+        continue;
+      }
+      for (const StageState& state : run.channel->kept_for(*job).states) {
+        if (status.ok() && state.bytes != 0) {
+          status = device_.clear(kernel_stream(batch), {state.memory.data(), state.bytes});
+        }
+      }
+    }
+  }
+  return status;
 }
 
 DeviceStatus Lane::enqueue_kernels(Buffer& buffer) {
-  const std::vector<Stage>& stages = buffer.batch.pipeline->stages();
-  const bool gathered = buffer.first_row != 0;
-  DeviceStatus status = gathered ? launch(buffer, 0, mover(), 0) : DeviceStatus{};
-  for (std::size_t stage = 0; stage < stages.size() && status.ok(); ++stage) {
-    status = launch(buffer, buffer.first_row + stage, *stages[stage].kernel,
-                    stages[stage].params.size());
+  const Batch& batch = buffer.batch;
+  DeviceStatus status = buffer.first_row != 0 ? launch(buffer, 0, mover(), 0) : DeviceStatus{};
+  if (status.ok()) {
+    status = enqueue_stages(buffer);
   }
-  return status.ok() && gathered ? launch(buffer, buffer.first_row + stages.size(), mover(), 0)
-                                 : status;
+  if (batch.pipeline->is_stateful()) {
+    // Also behind a failure: what was enqueued before it still uses the states.
+    const DeviceStatus recorded =
+        device_.record(batch.pipeline->order_event().id(), kernel_stream(batch));
+    status = status.ok() ? recorded : status;
+  }
+  return status.ok() && scatters(batch)
+             ? launch(buffer, buffer.first_row + batch.pipeline->stages().size(), mover(), 0)
+             : status;
+}
+
+DeviceStatus Lane::enqueue_stages(Buffer& buffer) {
+  const ServedPipeline& pipeline = *buffer.batch.pipeline;
+  const std::vector<Stage>& stages = pipeline.stages();
+  DeviceStatus status = await_memory(buffer.batch);
+  for (std::size_t stage = 0; stage < stages.size() && status.ok(); ++stage) {
+    const std::size_t row = buffer.first_row + stage;
+    status = launch(buffer, row, *stages[stage].kernel, stages[stage].params.size());
+    if (status.ok() && stage >= pipeline.first_unsized_stage()) {
+      status = launch(buffer, row, size_passer(), 0);
+    }
+  }
+  return status;
 }
 
 DeviceStatus Lane::enqueue_copies_out(Buffer& buffer) {

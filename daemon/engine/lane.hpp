@@ -52,6 +52,14 @@ class Lane {
     const BatchTable* table;
     /// The row of the table in which the pipeline's first stage ran.
     std::size_t first_row;
+
+    /// Bytes that a job made.
+    [[nodiscard]] std::uint64_t output_bytes(std::uint32_t job) const noexcept {
+      const ServedPipeline& pipeline = *batch->pipeline;
+      return pipeline.finds_sizes()
+                 ? table->item(first_row + pipeline.stages().size(), job).input_bytes
+                 : batch->jobs[job]->plan->plan.max_output_bytes;
+    }
   };
 
   /// The oldest batch if it is over; it stays valid until `retire`.
@@ -84,8 +92,20 @@ class Lane {
   /// Whether the first stage reads the slots and the last one writes them.
   [[nodiscard]] bool works_in_slots(const Batch& batch) const noexcept;
   [[nodiscard]] bool moves_by_copies(const Batch& batch) const noexcept;
+  /// Whether kernels, not copies, bring what the last stage made to the slots.
+  [[nodiscard]] bool scatters(const Batch& batch) const noexcept;
+  /// Gives the stateful stages of every job their memory.
+  [[nodiscard]] DeviceStatus reserve_states(const Batch& batch);
+  /// On the kernels' stream: waits for tables and for the jobs before, and makes states fresh.
+  [[nodiscard]] DeviceStatus await_memory(const Batch& batch);
+  [[nodiscard]] DeviceStatus await_tables(const Batch& batch);
+  [[nodiscard]] StreamId kernel_stream(const Batch& batch) const noexcept {
+    // Without copies everything is on the stream at whose end the batch is over.
+    return moves_by_copies(batch) ? compute_ : out_;
+  }
   [[nodiscard]] DeviceStatus place(Buffer& buffer);
   void place_stage(Buffer& buffer, std::size_t stage);
+  void place_memory(Buffer& buffer, std::size_t stage);
   void place_gather(Buffer& buffer);
   void place_scatter(Buffer& buffer);
   [[nodiscard]] DeviceStatus reserve(Buffer& buffer);
@@ -94,6 +114,7 @@ class Lane {
                                     std::size_t param_count);
   [[nodiscard]] DeviceStatus enqueue_copies_in(Buffer& buffer);
   [[nodiscard]] DeviceStatus enqueue_kernels(Buffer& buffer);
+  [[nodiscard]] DeviceStatus enqueue_stages(Buffer& buffer);
   [[nodiscard]] DeviceStatus enqueue_copies_out(Buffer& buffer);
 
   Device& device_;
@@ -107,6 +128,8 @@ class Lane {
   std::uint32_t in_flight_ = 0;
   std::optional<int> lost_code_;
   std::vector<CopyRange> ranges_;
+  /// Of one batch: tables that may still be on their way.
+  std::vector<EventId> awaited_;
 };
 
 }  // namespace overlap

@@ -17,7 +17,7 @@ ChunkedRegion chunk_region(std::uint64_t offset_bytes, std::uint32_t slot_count,
   region.offset_bytes = offset_bytes;
   region.bytes = round_up_to_page(slot_count * stride_bytes);
   region.chunk_bytes = max_chunk_bytes;
-  if (stride_bytes % kPageBytes == 0 && stride_bytes <= max_chunk_bytes) {
+  if (stride_bytes != 0 && stride_bytes % kPageBytes == 0 && stride_bytes <= max_chunk_bytes) {
     region.chunk_bytes = max_chunk_bytes / stride_bytes * stride_bytes;
   }
   return region;
@@ -34,13 +34,15 @@ void append_ranges(const ChunkedRegion& region, std::vector<PinRange>& out) {
 PinLayout plan_pinning(const ChannelGeometry& g, std::uint64_t max_chunk_bytes) noexcept {
   return {
       chunk_region(g.inputs_offset_bytes, g.slot_count, g.input_stride_bytes, max_chunk_bytes),
-      chunk_region(g.outputs_offset_bytes, g.slot_count, g.output_stride_bytes, max_chunk_bytes)};
+      chunk_region(g.outputs_offset_bytes, g.slot_count, g.output_stride_bytes, max_chunk_bytes),
+      chunk_region(g.tables_offset_bytes, 1, g.table_bytes, max_chunk_bytes)};
 }
 
 std::vector<PinRange> pin_ranges(const PinLayout& layout) {
   std::vector<PinRange> ranges;
   append_ranges(layout.inputs, ranges);
   append_ranges(layout.outputs, ranges);
+  append_ranges(layout.tables, ranges);
   return ranges;
 }
 

@@ -28,11 +28,12 @@ struct ChunkedRegion {
   }
 };
 
-/// How a channel's inputs and outputs are pinned: in chunks, because one long call would stall every
+/// How a channel's inputs, outputs and tables are pinned: in chunks, because one long call would stall every
 /// other producer's jobs (H200: 45-68 ms for 1 GiB in one call, 1.4 ms in 16 MiB chunks with gaps).
 struct PinLayout {
   ChunkedRegion inputs;
   ChunkedRegion outputs;
+  ChunkedRegion tables;
 };
 
 /// Chunks hold whole slots where a slot is no larger than a chunk and fills whole pages.
@@ -40,7 +41,7 @@ struct PinLayout {
 [[nodiscard]] PinLayout plan_pinning(const ChannelGeometry& geometry,
                                      std::uint64_t max_chunk_bytes) noexcept;
 
-/// The ranges to pin, in order: whole pages, disjoint, covering inputs and outputs.
+/// The ranges to pin, in order: whole pages, disjoint, covering inputs, outputs and tables.
 [[nodiscard]] std::vector<PinRange> pin_ranges(const PinLayout& layout);
 
 }  // namespace overlap

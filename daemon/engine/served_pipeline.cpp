@@ -20,6 +20,23 @@ bool do_the_same(const ServedPipeline& a, const ServedPipeline& b) noexcept {
 
 }  // namespace
 
+ServedPipeline::ServedPipeline(Pipeline pipeline)
+    : pipeline_(std::move(pipeline)),
+      first_unsized_stage_(pipeline_.stages().size()),
+      per_job_(per_job_parameters(*pipeline_.stages().front().kernel)) {
+  for (std::size_t i = pipeline_.stages().size(); i-- > 0;) {
+    const Stage& stage = pipeline_.stages()[i];
+    takes_tables_ = takes_tables_ || stage.kernel->table_bytes(stage.params) != 0;
+    const PlanOrRefusal planned =
+        stage.kernel->plan(stage.params, stage.kernel->granule_bytes(stage.params));
+    // Parsing has tried this very size.
+    if (const auto* const plan = std::get_if<Plan>(&planned)) {
+      stateful_ = stateful_ || plan->state_bytes != 0;
+      first_unsized_stage_ = plan->output_size == OutputSize::known ? first_unsized_stage_ : i;
+    }
+  }
+}
+
 std::shared_ptr<ServedPipeline> PipelineTable::share(std::shared_ptr<ServedPipeline> offered) {
   std::erase_if(served_, [](const auto& weak) { return weak.expired(); });
   for (const auto& weak : served_) {

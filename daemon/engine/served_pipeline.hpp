@@ -1,6 +1,8 @@
 #pragma once
 
 #include "daemon/engine/cost_model.hpp"
+#include "daemon/engine/event_pool.hpp"
+#include "daemon/engine/job_parameters.hpp"
 #include "daemon/engine/plan_cache.hpp"
 #include "kernels/pipeline.hpp"
 
@@ -17,10 +19,26 @@ namespace overlap {
 /// can share batches. Restricted: the engine's thread.
 class ServedPipeline {
  public:
-  explicit ServedPipeline(Pipeline pipeline) : pipeline_(std::move(pipeline)) {}
+  explicit ServedPipeline(Pipeline pipeline);
 
   [[nodiscard]] const Pipeline& pipeline() const noexcept { return pipeline_; }
   [[nodiscard]] const std::vector<Stage>& stages() const noexcept { return pipeline_.stages(); }
+  /// Whether jobs of a channel depend on the ones before them: batches run one after the other.
+  [[nodiscard]] bool is_stateful() const noexcept { return stateful_; }
+  /// Whether a stage reads a table of the channel's.
+  [[nodiscard]] bool takes_tables() const noexcept { return takes_tables_; }
+  /// The first stage that finds out how much it makes as it runs; as many as there are stages if none
+  /// does.
+  [[nodiscard]] std::size_t first_unsized_stage() const noexcept { return first_unsized_stage_; }
+  [[nodiscard]] bool finds_sizes() const noexcept { return first_unsized_stage_ < stages().size(); }
+  /// Parameters of the first stage that a job may bring.
+  [[nodiscard]] std::span<const std::size_t> per_job() const noexcept { return per_job_; }
+  /// Of a stateful pipeline, in every batch of it: waited for before the kernels, recorded behind.
+  [[nodiscard]] EventPool::Lease& order_event() noexcept { return order_event_; }
+  /// The number of the next batch to start, and to end, of a stateful pipeline.
+  std::uint64_t next_started = 1;
+  std::uint64_t next_ended = 1;
+
   [[nodiscard]] PlanCache::Entry& acquire_plan(std::uint64_t input_bytes) {
     return plans_.acquire(pipeline_, input_bytes);
   }
@@ -38,6 +56,11 @@ class ServedPipeline {
 
  private:
   Pipeline pipeline_;
+  bool stateful_ = false;
+  bool takes_tables_ = false;
+  std::size_t first_unsized_stage_;
+  std::vector<std::size_t> per_job_;
+  EventPool::Lease order_event_;
   PlanCache plans_;
   CostModel cost_;
 };

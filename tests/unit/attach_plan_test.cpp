@@ -60,7 +60,7 @@ TEST(AttachPlan, AcceptsWhatCanBeMade) {
   const auto* planned = std::get_if<AttachPlan>(&sut);
   ASSERT_NE(planned, nullptr) << std::get<AttachRefusal>(sut).text;
   EXPECT_EQ(planned->negotiated.abi_minor, kAbiMinor);
-  EXPECT_EQ(planned->negotiated.features, 0U);
+  EXPECT_EQ(planned->negotiated.features, kSupportedFeatures);
   EXPECT_EQ(planned->geometry.slot_count, 4U);
   EXPECT_EQ(planned->geometry.input_bytes, 10000U);
   EXPECT_EQ(planned->geometry.output_bytes, 20000U);
@@ -291,9 +291,9 @@ TEST(AttachPlan, RefusesAnotherPlatformAndNamesBoth) {
 
 TEST(AttachPlan, RefusesFeaturesAndOutputLocationsThatItLacks) {
   AttachRequest feature = request();
-  feature.features_required = 1;
+  feature.features_required = kSupportedFeatures + 1;
   EXPECT_TRUE(
-      is_refused(feature, AttachCode::feature_missing, {"feature bits 1", "update the daemon"}));
+      is_refused(feature, AttachCode::feature_missing, {"feature bits 8", "update the daemon"}));
   AttachRequest location = request();
   location.output_location = static_cast<OutputLocation>(9);
   EXPECT_TRUE(is_refused(location, AttachCode::feature_missing, {"output location 9", "host (0)"}));
@@ -350,17 +350,31 @@ AttachRefusal refusal_of(Plan plan, std::size_t parameter_count, const std::stri
   return refused == nullptr ? AttachRefusal{AttachCode::accepted, {}} : *refused;
 }
 
-TEST(AttachPlan, RefusesResultsOfUnknownSizeAndKernelsThatKeepState) {
-  Plan unknown;
-  unknown.output_size = OutputSize::up_to;
+TEST(AttachPlan, RefusesResultsOfAnySizeButAtTheEnd) {
+  Plan any_size;
+  any_size.output_size = OutputSize::up_to;
+  const AttachRefusal sut = refusal_of(any_size, 0, "scale|planned|scale");
+  EXPECT_EQ(sut.code, AttachCode::pipeline_refused);
+  EXPECT_TRUE(says(sut.text, {"stage 2", "put it last"}));
+  EXPECT_EQ(refusal_of(any_size, 0, "scale|planned").code, AttachCode::accepted);
+  Plan all_or_nothing;
+  all_or_nothing.output_size = OutputSize::all_or_nothing;
+  EXPECT_EQ(refusal_of(all_or_nothing, 0, "scale|planned|scale").code, AttachCode::accepted);
+}
+
+TEST(AttachPlan, SaysWhichPipelinesKeepState) {
   Plan stateful;
   stateful.state_bytes = 8;
-  for (const Plan& plan : {unknown, stateful}) {
-    const AttachRefusal sut = refusal_of(plan, 0, "scale|planned|scale");
-    EXPECT_EQ(sut.code, AttachCode::pipeline_refused);
-    EXPECT_TRUE(says(sut.text, {"stage 2", "does not serve"}));
-  }
-  EXPECT_EQ(refusal_of(Plan{}, 0, "scale|planned|scale").code, AttachCode::accepted);
+  KernelRegistry kernels = KernelRegistry::with_builtin_kernels();
+  kernels.add(std::make_unique<PlannedKernel>(stateful, 0));
+  AttachRequest request =
+      make_attach_request({4, 4096, 0, 0}, std::vector<std::string>{"copy", "scale|planned"});
+  request.flags = kAttachHistoryLost;
+  const auto planned = plan_attach(request, kernels, kLimits, false);
+  const auto* sut = std::get_if<AttachPlan>(&planned);
+  ASSERT_NE(sut, nullptr);
+  EXPECT_EQ(sut->stateful_pipelines, 0b10U);
+  EXPECT_TRUE(sut->history_lost);
 }
 
 TEST(AttachPlan, RefusesAKernelWithMoreParametersThanALaneHolds) {

@@ -120,7 +120,7 @@ TEST_P(BatchTableOf, ABatchIsWhatAKernelTakes) {
   sut.begin(4, 1);
   sut.set_params(3, {&value, 1});
   sut.set_item(3, 0, nullptr, 4096, nullptr, 77);
-  const overlap_batch batch = sut.batch(3, 1, 4096);
+  const overlap_batch batch = sut.batch(3, 1, 4096, 0);
   EXPECT_EQ(batch.struct_bytes, sizeof(overlap_batch));
   EXPECT_GE(batch.item_stride_bytes, sizeof(overlap_batch_item));
   EXPECT_EQ(batch.item_count, 1U);

@@ -9,8 +9,9 @@ namespace overlap::testing {
 namespace {
 
 ChannelGeometry geometry_of(const ChannelHarness::Shape& shape) {
-  const auto planned = plan_geometry({shape.slot_count, shape.input_bytes, shape.output_bytes, 0},
-                                     {1U << 20U, UINT64_MAX, UINT64_MAX, UINT64_MAX});
+  const auto planned =
+      plan_geometry({shape.slot_count, shape.input_bytes, shape.output_bytes, shape.table_bytes},
+                    {1U << 20U, UINT64_MAX, UINT64_MAX, UINT64_MAX});
   return std::get<ChannelGeometry>(planned);
 }
 
@@ -49,6 +50,8 @@ std::unique_ptr<Channel> ChannelHarness::make_channel() {
   setup.pinned = shape_.pinned;
   setup.priority = shape_.priority;
   setup.weight = shape_.weight;
+  setup.tables = shape_.tables;
+  setup.history_lost = shape_.history_lost;
   return std::make_unique<Channel>(std::move(setup));
 }
 

@@ -26,6 +26,9 @@ class ChannelHarness {
     bool pinned = true;
     ChannelPriority priority = ChannelPriority::normal;
     std::uint32_t weight = kDefaultChannelWeight;
+    std::uint64_t table_bytes = 0;
+    std::vector<TableEntry> tables{};
+    bool history_lost = false;
   };
 
   /// @param registry where the pipelines' kernels are found; null: `scripted_registry()`

@@ -24,8 +24,10 @@ class EngineHarness {
 
   /// A producer with a channel of its own; ids count from 1.
   ChannelHarness& attach(const std::vector<std::string>& pipelines,
-                         const ChannelHarness::Shape& shape = {}) {
-    producers_.push_back(std::make_unique<ChannelHarness>(producers_.size() + 1, pipelines, shape));
+                         const ChannelHarness::Shape& shape = {},
+                         const KernelRegistry* registry = nullptr) {
+    producers_.push_back(
+        std::make_unique<ChannelHarness>(producers_.size() + 1, pipelines, shape, registry));
     engine.add(producers_.back()->make_channel(), device.now_ns());
     return *producers_.back();
   }

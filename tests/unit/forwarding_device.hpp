@@ -32,6 +32,9 @@ class ForwardingDevice : public Device {
   DeviceStatus copy_out(StreamId stream, std::span<const CopyRange> ranges) override {
     return next_.copy_out(stream, ranges);
   }
+  DeviceStatus clear(StreamId stream, std::span<std::byte> memory) override {
+    return next_.clear(stream, memory);
+  }
   DeviceStatus launch(StreamId stream, const Kernel& kernel, const overlap_batch& batch) override {
     return next_.launch(stream, kernel, batch);
   }

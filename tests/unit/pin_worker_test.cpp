@@ -96,7 +96,7 @@ TEST_F(PinWorkerTest, ReportsWhatCannotBeHad) {
   const PinReport unpinned = inbox_.take();
   const auto& outcome = std::get<StorePrepared>(unpinned).outcome;
   ASSERT_TRUE(std::holds_alternative<StoreRefusal>(outcome));
-  EXPECT_TRUE(std::get<StoreRefusal>(outcome).pinning);
+  EXPECT_EQ(std::get<StoreRefusal>(outcome).code, AttachCode::pinning_failed);
   EXPECT_EQ(device_.pinned_range_count(), 0U);
 }
 

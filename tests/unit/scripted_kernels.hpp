@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace overlap::testing {
 
@@ -17,6 +18,10 @@ class ScriptedKernel final : public Kernel {
     /// Output bytes per input byte.
     std::uint64_t growth = 1;
     std::uint64_t workspace_bytes = 0;
+    std::uint64_t state_bytes = 0;
+    std::uint64_t table_bytes = 0;
+    OutputSize output_size = OutputSize::known;
+    std::vector<Parameter> parameters{};
     /// What a batch does; null does nothing.
     std::function<void(const overlap_batch&)> run;
   };
@@ -25,7 +30,12 @@ class ScriptedKernel final : public Kernel {
 
   [[nodiscard]] std::string_view name() const noexcept override { return script_.name; }
   [[nodiscard]] std::string_view summary() const noexcept override { return "for tests"; }
-  [[nodiscard]] std::span<const Parameter> parameters() const noexcept override { return {}; }
+  [[nodiscard]] std::span<const Parameter> parameters() const noexcept override {
+    return script_.parameters;
+  }
+  [[nodiscard]] std::uint64_t table_bytes(ParameterView /*params*/) const noexcept override {
+    return script_.table_bytes;
+  }
   [[nodiscard]] std::uint64_t granule_bytes(ParameterView /*params*/) const noexcept override {
     return 1;
   }

@@ -21,6 +21,21 @@ namespace {
 
 constexpr std::uint64_t kBusyListenerRetryNs = 5'000'000;
 
+/// Of a feature that was not agreed on nothing is believed.
+ChannelAbilities read_abilities(const AttachReply& reply) {
+  ChannelAbilities abilities;
+  abilities.features = reply.features_accepted & kSupportedFeatures;
+  if ((abilities.features & kFeatureState) != 0) {
+    abilities.stateful_pipelines = reply.stateful_pipelines;
+  }
+  if ((abilities.features & kFeatureJobParameters) != 0) {
+    for (std::size_t i = 0; i < kMaxPipelines; ++i) {
+      std::ranges::copy(reply.job_parameters[i], abilities.job_parameters[i].begin());
+    }
+  }
+  return abilities;
+}
+
 class AttachSequence {
  public:
   explicit AttachSequence(const AttachGoal& plan) : plan_(plan) {}
@@ -48,11 +63,18 @@ class AttachSequence {
       AttachRequest request = make_attach_request(plan_.geometry, plan_.pipelines);
       request.priority = plan_.priority;
       request.weight = plan_.weight;
+      request.flags = plan_.flags;
+      if (has_tables()) {
+        plan_.tables->name_tables(request);
+        request.features_required |= kFeatureTables;
+      }
       return request;
     } catch (const std::length_error& error) {
       fail(AttachFailure::bad_options, error.what(), error.what());
     }
   }
+
+  bool has_tables() const noexcept { return plan_.tables != nullptr && plan_.tables->count() != 0; }
 
   void connect() {
     const std::uint64_t deadline_ns = step_deadline_ns();
@@ -121,14 +143,23 @@ class AttachSequence {
     if (!geometry || received_.size() != 3 || !answers_request(*geometry)) {
       fail_as_stranger("it accepted with a memory layout that was not asked for");
     }
+    if (has_tables() && (reply.features_accepted & kFeatureTables) == 0) {
+      fail_as_stranger("it accepted a channel with tables and does not know tables");
+    }
     ChannelMapping mapping = map_memory(*geometry);
     received_[0].reset();
+    if (has_tables()) {
+      // The daemon copies them once it has heard that the memory is mapped.
+      const ChannelView view(mapping.bytes(), *geometry);
+      plan_.tables->write_contents(view.tables());
+    }
     send(make_message<MappedNotice>(MessageType::mapped), "the memory was mapped");
     await_ready();
     auto connection = std::make_shared<ChannelConnection>(
         ChannelDescriptors{std::move(socket_), std::move(received_[1]), std::move(received_[2])},
         std::move(mapping), *geometry, std::string(read_text(reply.backend)),
-        DaemonLimits{reply.max_slot_count, reply.max_slot_bytes, reply.max_channel_bytes});
+        DaemonLimits{reply.max_slot_count, reply.max_slot_bytes, reply.max_channel_bytes},
+        read_abilities(reply));
     if (!is_published(connection->view())) {
       fail_as_stranger("it said 'ready' with a memory that does not hold the agreed channel");
     }

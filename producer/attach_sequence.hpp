@@ -1,6 +1,7 @@
 #pragma once
 
 #include "producer/channel_connection.hpp"
+#include "producer/channel_tables.hpp"
 #include "producer/producer_error.hpp"
 #include "shared/channel_geometry.hpp"
 #include "shared/channel_priority.hpp"
@@ -19,6 +20,10 @@ struct AttachGoal {
   ClientSocketPath path;
   GeometryRequest geometry;
   std::vector<std::string> pipelines;
+  /// Not changed during the attach; null for none. The geometry has room for them.
+  const ChannelTables* tables = nullptr;
+  /// `kAttachHistoryLost`, once a channel was lost.
+  std::uint32_t flags = 0;
   ChannelPriority priority = ChannelPriority::normal;
   std::uint32_t weight = kDefaultChannelWeight;
   /// Bound of each step: connect, reply, ready.

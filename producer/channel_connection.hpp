@@ -3,7 +3,9 @@
 #include "producer/fork_guard.hpp"
 #include "shared/channel_memory.hpp"
 #include "shared/channel_view.hpp"
+#include "shared/control_protocol.hpp"
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -14,6 +16,20 @@ struct DaemonLimits {
   std::uint32_t max_slot_count = 0;
   std::uint64_t max_slot_bytes = 0;
   std::uint64_t max_channel_bytes = 0;
+};
+
+/// What the daemon's kernels are, as far as the library has to know.
+struct ChannelAbilities {
+  /// `kFeature` bits that both sides have.
+  std::uint64_t features = 0;
+  /// A bit for each pipeline whose jobs depend on the ones before them.
+  std::uint32_t stateful_pipelines = 0;
+  std::array<std::array<JobParameterEntry, kMaxJobParameters>, kMaxPipelines> job_parameters{};
+
+  /// @pre pipeline_index < kMaxPipelines
+  [[nodiscard]] bool is_stateful(std::uint8_t pipeline_index) const noexcept {
+    return ((stateful_pipelines >> pipeline_index) & 1U) != 0;
+  }
 };
 
 /// The descriptors of an attached channel.
@@ -28,17 +44,20 @@ struct ChannelDescriptors {
 class ChannelConnection {
  public:
   ChannelConnection(ChannelDescriptors descriptors, ChannelMapping mapping,
-                    const ChannelGeometry& geometry, std::string backend, DaemonLimits limits)
+                    const ChannelGeometry& geometry, std::string backend, DaemonLimits limits,
+                    const ChannelAbilities& abilities)
       : descriptors_(std::move(descriptors)),
         mapping_(std::move(mapping)),
         view_(mapping_.bytes(), geometry),
         backend_(std::move(backend)),
-        limits_(limits) {}
+        limits_(limits),
+        abilities_(abilities) {}
 
   [[nodiscard]] const ChannelView& view() const noexcept { return view_; }
   [[nodiscard]] const ChannelGeometry& geometry() const noexcept { return view_.geometry(); }
   [[nodiscard]] const std::string& backend() const noexcept { return backend_; }
   [[nodiscard]] const DaemonLimits& limits() const noexcept { return limits_; }
+  [[nodiscard]] const ChannelAbilities& abilities() const noexcept { return abilities_; }
 
   /// Empty after `hang_up`.
   [[nodiscard]] const FileDescriptor& socket() const noexcept {
@@ -66,6 +85,7 @@ class ChannelConnection {
   ChannelView view_;
   std::string backend_;
   DaemonLimits limits_;
+  ChannelAbilities abilities_;
   std::uint64_t users_ = 0;
 };
 

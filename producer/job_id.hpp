@@ -4,8 +4,8 @@
 
 namespace overlap {
 
-/// Names a job of one `Producer`, for ever: counted from 1 in submission order, the same before and
-/// after a resume.
+/// Names a job of one `Producer`, for ever: rising from 1 in submission order, the same before and
+/// after a resume. Updates of tables and resets of state are counted along.
 enum class JobId : std::uint64_t {};
 
 [[nodiscard]] constexpr std::uint64_t job_number(JobId id) noexcept {

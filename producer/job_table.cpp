@@ -77,6 +77,7 @@ JobRecord& JobTable::add() {
   job.phase = JobPhase::queued;
   job.cancel_wanted = false;
   job.cancel_written = false;
+  job.parameter_flags = 0;
   job.deaths = 0;
   job.deaths_alone = 0;
   job.chain_ = std::exchange(bucket(job.id), &job);

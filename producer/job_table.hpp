@@ -4,6 +4,7 @@
 #include "producer/job_id.hpp"
 #include "shared/channel_layout.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -48,13 +49,20 @@ struct alignas(64) JobRecord {
   bool cancel_wanted = false;
   /// In the ring of the current channel.
   bool cancel_written = false;
+  /// Those of `parameters` that are there: `submission_parameter_flag`.
+  std::uint16_t parameter_flags = 0;
 
   /// Daemons that died while this job was on the device.
   std::uint32_t deaths = 0;
   /// The same, while it was there alone.
   std::uint32_t deaths_alone = 0;
   std::uint64_t collected_ns = 0;
-  CompletionEntry completion{};
+  union {
+    /// How it ended, once it is done.
+    CompletionEntry completion{};
+    /// What it brought along, until then and if there are flags: as in `SubmissionEntry::params`.
+    std::array<std::byte, kParamBytes> parameters;
+  };
 
   [[nodiscard]] bool isolated() const noexcept { return deaths >= kDeathsBeforeIsolation; }
 
@@ -89,6 +97,8 @@ class JobTable {
   void reserve(std::size_t count);
   /// A queued job with the next id, for the caller to fill in.
   [[nodiscard]] JobRecord& add();
+  /// The next id, for something that is no job but has its place among the jobs.
+  [[nodiscard]] JobId take_id() noexcept { return JobId{++last_id_}; }
   /// @return null if there is no such job (any more)
   [[nodiscard]] JobRecord* find(JobId id) const noexcept;
   /// It is in the ring of a living channel.
@@ -111,6 +121,11 @@ class JobTable {
   [[nodiscard]] JobRecord* first_submitted() const noexcept;
   /// The oldest job that is queued; null if there is none.
   [[nodiscard]] JobRecord* first_queued() const noexcept { return queued_.first; }
+  /// The queued job behind this one; null if there is none.
+  /// @pre it is queued
+  [[nodiscard]] static JobRecord* next_queued(const JobRecord& job) noexcept {
+    return job.in_phase_.next;
+  }
 
   /// Jobs that are not done.
   [[nodiscard]] std::size_t unfinished() const noexcept { return size_ - results_; }

@@ -86,6 +86,13 @@ void Producer::submit_many(std::span<Submission> submissions, std::span<JobId> i
 bool Producer::cancel(JobId id) { return core().cancel(id); }
 void Producer::flush() { core().flush(); }
 
+void Producer::update_table(std::uint8_t pipeline_index, std::uint8_t stage_index,
+                            std::span<const std::byte> bytes) {
+  core().update_table(pipeline_index, stage_index, bytes);
+}
+void Producer::settle_tables() { core().settle_tables(); }
+void Producer::reset_state(std::uint8_t pipeline_index) { core().reset_state(pipeline_index); }
+
 Result Producer::wait(JobId id) { return *core().wait_job(id, kNoDeadline); }
 std::optional<Result> Producer::wait_for(JobId id, std::chrono::nanoseconds duration) {
   return core().wait_job(id, deadline_after(duration));

@@ -62,8 +62,9 @@ class Producer {
 
   /// Hands a filled slot over; returns at once.
   /// @param tag the caller's own number, handed back with the result
-  /// @throws InvalidSubmission for an empty slot, one of another Producer, more bytes than it has, or
-  ///         a pipeline that the channel has not; the slot is then free again
+  /// @throws InvalidSubmission for an empty slot, one of another Producer, more bytes than it has,
+  ///         a pipeline that the channel has not, or parameters that its first kernel does not take
+  ///         from a job; the slot is then free again
   JobId submit(Slot slot, std::uint64_t tag = 0, const SubmitOptions& options = {});
   /// Hands several over and tells the daemon once. All or nothing; the slots are empty afterwards.
   /// @return their ids, in order
@@ -76,6 +77,26 @@ class Producer {
   /// Asks for a job not to run; it ends as `cancelled`, or as it would have if it was too late.
   /// @return false if the job has ended or is not known
   bool cancel(JobId id);
+
+  /// Replaces a table: jobs submitted before this call use the old one, those after it the new one.
+  /// Returns once that is submitted. It waits only while the daemon has yet to take both of the last
+  /// two updates of the very table; that takes the jobs before them to be on the device.
+  ///
+  /// A daemon that cannot take it goes on with the table before. That is counted, and the next call
+  /// of `update_table` or `settle_tables` throws it, once, instead of doing anything.
+  /// @param bytes may be changed as soon as this returns
+  /// @throws TableRefused if an earlier update was refused
+  /// @throws InvalidSubmission if there is no such table among `ProducerOptions::tables`, or it has
+  ///         another size
+  void update_table(std::uint8_t pipeline_index, std::uint8_t stage_index,
+                    std::span<const std::byte> bytes);
+  /// Waits until the daemon has answered every update so far.
+  /// @throws TableRefused if it refused one
+  void settle_tables();
+  /// Has the stateful kernels of a pipeline begin anew with the next job that is submitted. Returns
+  /// at once; nothing happens to a pipeline without state.
+  /// @throws InvalidSubmission if the channel has no such pipeline
+  void reset_state(std::uint8_t pipeline_index = 0);
 
   /// Waits until every job submitted so far, by any thread, has ended. Results stay to be picked up.
   void flush();

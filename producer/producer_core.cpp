@@ -21,7 +21,7 @@ std::uint64_t spin_time_ns(const ProducerOptions& options) {
   return std::thread::hardware_concurrency() <= 2 ? 0 : kDefaultSpinNs;
 }
 
-AttachGoal attach_plan(const ProducerOptions& options) {
+AttachGoal attach_plan(const ProducerOptions& options, const ChannelTables& tables) {
   if (options.pipelines.empty()) {
     throw InvalidSubmission(
         "a channel needs at least one pipeline; name one, for example \"scale:a=2,b=1\"");
@@ -29,8 +29,9 @@ AttachGoal attach_plan(const ProducerOptions& options) {
   AttachGoal plan;
   plan.path = client_socket_path(options.socket_path, SocketEnvironment::of_this_process());
   plan.geometry = {options.slot_count, options.input_bytes, options.output_bytes,
-                   options.table_bytes};
+                   tables.region_bytes()};
   plan.pipelines = options.pipelines;
+  plan.tables = &tables;
   plan.priority = options.priority;
   plan.weight = options.weight;
   plan.step_timeout = options.attach_timeout;
@@ -42,7 +43,8 @@ AttachGoal attach_plan(const ProducerOptions& options) {
 ProducerCore::ProducerCore(ProducerOptions options)
     : options_(std::move(options)),
       spin_ns_(spin_time_ns(options_)),
-      plan_(attach_plan(options_)),
+      tables_(std::move(options_.tables), options_.pipelines.size()),
+      plan_(attach_plan(options_, tables_)),
       connection_(attach_channel(plan_)),
       writer_(connection_->view()),
       reader_(connection_->view()),
@@ -102,12 +104,27 @@ void ProducerCore::validate(std::span<const Submission> submissions) const {
   }
 }
 
+DeclaredJobParameters ProducerCore::declared_parameters(
+    std::uint8_t pipeline_index) const noexcept {
+  return connection_->abilities().job_parameters[pipeline_index];
+}
+
+void ProducerCore::check_parameters(std::span<const Submission> submissions) const {
+  for (const Submission& submission : submissions) {
+    if (!submission.options.params.empty()) {
+      static_cast<void>(encode_parameters(submission.options.params,
+                                          declared_parameters(submission.options.pipeline_index)));
+    }
+  }
+}
+
 void ProducerCore::submit(std::span<Submission> submissions, std::span<JobId> ids) {
   validate(submissions);
   Leavings leavings;
   Lock lock(mutex_);
   bring_to_current_channel(lock, submissions, leavings);
   raise_if_failed();
+  check_parameters(submissions);
   // From here on nothing fails: all or nothing.
   jobs_.reserve(submissions.size());
   const std::uint64_t now_ns = monotonic_now_ns();
@@ -122,6 +139,12 @@ void ProducerCore::submit(std::span<Submission> submissions, std::span<JobId> id
     job.input_bytes = options.input_bytes.value_or(job.connection->geometry().input_bytes);
     job.deadline_ns = options.deadline_ns;
     job.ready_ns = now_ns;
+    if (!options.params.empty()) {
+      const EncodedParameters encoded =
+          encode_parameters(options.params, declared_parameters(options.pipeline_index));
+      job.parameter_flags = encoded.flags;
+      job.parameters = encoded.bytes;
+    }
     if (state_ == State::live) {
       slots_.submit(hold.key());
     } else {
@@ -131,8 +154,8 @@ void ProducerCore::submit(std::span<Submission> submissions, std::span<JobId> id
     // The job is the memory's user now.
     hold.forget();
     ids[i] = job.id;
-    if (state_ == State::live && !queued_jobs_ && !write_job(job)) {
-      queued_jobs_ = true;
+    if (state_ == State::live && !entries_queued_ && !write_job(job)) {
+      entries_queued_ = true;
     }
   }
   handles_ -= submissions.size();
@@ -153,7 +176,11 @@ bool ProducerCore::write_job(JobRecord& job) {
   entry.input_bytes = job.input_bytes;
   entry.deadline_ns = job.deadline_ns;
   entry.ready_ns = job.ready_ns;
-  // With at most one job a slot, and cancel entries kept to the other half, there is room, but the
+  if (job.parameter_flags != 0) {
+    entry.flags |= job.parameter_flags;
+    std::ranges::copy(job.parameters, entry.params);
+  }
+  // With at most one job a slot, and what is no job kept to the other half, there is room, but the
   // daemon may publish a completion a moment before it gives the places of what it took back.
   if (!writer_.write(entry)) {
     return false;
@@ -167,27 +194,31 @@ bool ProducerCore::write_job(JobRecord& job) {
   return true;
 }
 
-bool ProducerCore::write_cancel(JobRecord& job) {
+bool ProducerCore::write_beside_jobs(const SubmissionEntry& entry) {
   // Acquire 'submissions taken', as the writer does.
   const std::uint32_t taken =
       connection_->view().daemon_words().submission_head.load(std::memory_order_acquire);
-  while (!cancel_positions_.empty() &&
-         static_cast<std::int32_t>(taken - cancel_positions_.front()) > 0) {
-    cancel_positions_.pop_front();
+  while (!control_positions_.empty() &&
+         static_cast<std::int32_t>(taken - control_positions_.front()) > 0) {
+    control_positions_.pop_front();
   }
   const ChannelGeometry& geometry = connection_->geometry();
+  if (control_positions_.size() >= geometry.ring_capacity - geometry.slot_count ||
+      !writer_.write(entry)) {
+    return false;
+  }
+  control_positions_.push_back(entries_written_++);
+  return true;
+}
+
+bool ProducerCore::write_cancel(JobRecord& job) {
   SubmissionEntry entry{};
   entry.job_id = job_number(job.id);
   entry.slot = job.slot;
   entry.opcode = static_cast<std::uint8_t>(Opcode::cancel);
   entry.ready_ns = monotonic_now_ns();
-  if (cancel_positions_.size() >= geometry.ring_capacity - geometry.slot_count ||
-      !writer_.write(entry)) {
-    return false;
-  }
-  cancel_positions_.push_back(entries_written_++);
-  job.cancel_written = true;
-  return true;
+  job.cancel_written = write_beside_jobs(entry);
+  return job.cancel_written;
 }
 
 void ProducerCore::cancel_soon(JobRecord& job) {
@@ -196,14 +227,25 @@ void ProducerCore::cancel_soon(JobRecord& job) {
   }
 }
 
-void ProducerCore::write_backlog() {
-  if (std::exchange(queued_jobs_, false)) {
-    while (JobRecord* const job = jobs_.first_queued()) {
-      if (!write_job(*job)) {
-        queued_jobs_ = true;
-        break;
+bool ProducerCore::write_queued() {
+  for (;;) {
+    ControlRecord* const control = controls_.first_queued();
+    JobRecord* const job = jobs_.first_queued();
+    if (control != nullptr && (job == nullptr || control->id < job->id)) {
+      if (!write_control(*control)) {
+        return false;
       }
+    } else if (job == nullptr) {
+      return true;
+    } else if (!write_job(*job)) {
+      return false;
     }
+  }
+}
+
+void ProducerCore::write_backlog() {
+  if (entries_queued_) {
+    entries_queued_ = !write_queued();
   }
   while (!deferred_cancels_.empty()) {
     // It may have ended meanwhile, and be gone.
@@ -267,7 +309,6 @@ std::uint32_t ProducerCore::collect() {
     }
   }
   reader_.release();
-  counters_.results_collected += count;
   if (followers_ > 0) {
     results_changed_.notify_all();
   }
@@ -278,15 +319,23 @@ std::uint32_t ProducerCore::collect() {
 }
 
 bool ProducerCore::accept(const CompletionEntry& entry, std::uint64_t now_ns) {
+  if (entry.slot != kNoSlot ? accept_job(entry, now_ns) : accept_update_answer(entry)) {
+    return true;
+  }
+  fail_as_broken("it answered job " + std::to_string(entry.job_id) + " in slot " +
+                 std::to_string(entry.slot) + " with " + std::to_string(entry.output_bytes) +
+                 " bytes, which is no answer to anything under way");
+  return false;
+}
+
+bool ProducerCore::accept_job(const CompletionEntry& entry, std::uint64_t now_ns) {
   JobRecord* const job = jobs_.find(JobId{entry.job_id});
   if (job == nullptr || job->phase != JobPhase::submitted || job->slot != entry.slot ||
       entry.output_bytes > connection_->geometry().output_bytes) {
-    fail_as_broken("it answered job " + std::to_string(entry.job_id) + " in slot " +
-                   std::to_string(entry.slot) + " with " + std::to_string(entry.output_bytes) +
-                   " bytes, which is no answer to anything under way");
     return false;
   }
   jobs_.finish(*job, entry, now_ns);
+  ++counters_.results_collected;
   return true;
 }
 

@@ -2,7 +2,9 @@
 
 #include "producer/attach_sequence.hpp"
 #include "producer/channel_connection.hpp"
+#include "producer/channel_tables.hpp"
 #include "producer/completion_poll.hpp"
+#include "producer/control_log.hpp"
 #include "producer/fork_guard.hpp"
 #include "producer/job_table.hpp"
 #include "producer/producer_counters.hpp"
@@ -31,6 +33,9 @@ namespace overlap {
 
 /// A deadline that never comes.
 inline constexpr std::uint64_t kNoDeadline = UINT64_MAX;
+
+/// Resets are looked through when there are so many of them and of updates that must be remembered.
+inline constexpr std::size_t kLeastCompactedControls = 64;
 
 /// When entries that found no room in the submission ring are tried again.
 inline constexpr std::uint64_t kRingRetryNs = 1'000'000;
@@ -76,6 +81,10 @@ class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
   void submit(std::span<Submission> submissions, std::span<JobId> ids);
   [[nodiscard]] bool cancel(JobId id);
   void flush();
+  void update_table(std::uint8_t pipeline_index, std::uint8_t stage_index,
+                    std::span<const std::byte> bytes);
+  void settle_tables();
+  void reset_state(std::uint8_t pipeline_index);
   [[nodiscard]] std::optional<Result> wait_job(JobId id, std::uint64_t deadline_ns);
   [[nodiscard]] std::optional<Result> wait_in(ResultOrder order, std::uint64_t deadline_ns);
   /// Never waits; arms `completion_descriptor` when it finds nothing.
@@ -114,23 +123,37 @@ class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
 
   // producer_core.cpp: submission, collection.
   void validate(std::span<const Submission> submissions) const;
+  void check_parameters(std::span<const Submission> submissions) const;
+  [[nodiscard]] DeclaredJobParameters declared_parameters(
+      std::uint8_t pipeline_index) const noexcept;
+  [[nodiscard]] bool write_beside_jobs(const SubmissionEntry& entry);
+  [[nodiscard]] bool write_queued();
   [[nodiscard]] bool write_job(JobRecord& job);
   [[nodiscard]] bool write_cancel(JobRecord& job);
   void cancel_soon(JobRecord& job);
   [[nodiscard]] bool has_backlog() const noexcept {
-    return queued_jobs_ || !deferred_cancels_.empty();
+    return entries_queued_ || !deferred_cancels_.empty();
   }
   void write_backlog();
   void retry_soon() noexcept;
   void publish();
   std::uint32_t collect();
   [[nodiscard]] bool accept(const CompletionEntry& entry, std::uint64_t now_ns);
+  [[nodiscard]] bool accept_job(const CompletionEntry& entry, std::uint64_t now_ns);
   [[nodiscard]] Result pick_up(JobRecord& job) noexcept;
   [[nodiscard]] std::size_t hand_over(std::span<Result> results, Leavings& leavings);
   [[nodiscard]] JobRecord* next_result(ResultOrder order) const noexcept;
   void fail(ChannelFailure failure) noexcept;
   void fail_as_broken(const std::string& what) noexcept;
   void raise_if_failed() const;
+
+  // producer_controls.cpp: updates of tables, resets of state.
+  [[nodiscard]] std::uint8_t await_place(Lock& lock, std::uint8_t table);
+  void submit_control(ControlRecord record);
+  [[nodiscard]] bool write_control(ControlRecord& record);
+  [[nodiscard]] bool accept_update_answer(const CompletionEntry& entry);
+  void compact_controls();
+  void raise_if_table_refused();
 
   // producer_wait.cpp: leader, followers, poll loops.
   template <class Done>
@@ -149,13 +172,19 @@ class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
   void lose_channel(CloseReason reason);
   void close_channel(CloseReason reason, std::string_view daemon_text);
   void account_for_death();
+  void account_for_lost_state();
+  void end_without_run(JobRecord& job, JobStatus status) noexcept;
+  void translate_parameters_of_jobs(const ChannelConnection& former) noexcept;
   [[nodiscard]] std::shared_ptr<ChannelConnection> attach_afresh();
   void adopt_channel(std::shared_ptr<ChannelConnection> connection);
-  void resubmit(Lock& lock, Leavings& leavings);
+  void bring_jobs_to_current_channel(Lock& lock, Leavings& leavings);
 
   ForkFlag fork_flag_;
   ProducerOptions options_;
   std::uint64_t spin_ns_;
+  /// While the channel is resumed nobody changes its contents, and the watcher reads them without the
+  /// mutex.
+  ChannelTables tables_;
   AttachGoal plan_;
   Watcher watcher_;
 
@@ -189,12 +218,17 @@ class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
   JobTable jobs_;
   /// Entries written to the current ring; runs freely.
   std::uint32_t entries_written_ = 0;
-  /// Where in the ring the cancel entries are that the daemon may not have taken.
-  std::deque<std::uint32_t> cancel_positions_;
+  /// Where in the ring the entries are that are no jobs and that the daemon may not have taken.
+  std::deque<std::uint32_t> control_positions_;
   /// Jobs whose cancel entries found no room.
   std::deque<JobId> deferred_cancels_;
-  /// Jobs wait in a live channel for room in the ring.
-  bool queued_jobs_ = false;
+  ControlLog controls_;
+  /// The size of `controls_` at which resets compact it.
+  std::size_t compact_at_ = kLeastCompactedControls;
+  /// Jobs, updates or resets wait in a live channel for room in the ring, or for a place of a table.
+  bool entries_queued_ = false;
+  /// The oldest refusal of a table that nobody was told of.
+  std::optional<TableRefused> table_refusal_;
   ProducerCounters counters_;
   /// Counted by the leader without the mutex.
   std::atomic<std::uint64_t> semaphore_waits_{0};

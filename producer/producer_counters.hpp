@@ -15,8 +15,12 @@ struct ProducerCounters {
   std::uint64_t semaphore_waits = 0;
   /// A job counts once, however often it is submitted again to the next daemon.
   std::uint64_t jobs_submitted = 0;
-  /// Completions taken from the ring, whether they were picked up or not.
+  /// Completions of jobs taken from the ring, whether they were picked up or not.
   std::uint64_t results_collected = 0;
+  /// An update counts once, however often it is submitted again to the next daemon.
+  std::uint64_t table_updates = 0;
+  /// Those that a daemon did not take.
+  std::uint64_t table_updates_refused = 0;
 };
 
 }  // namespace overlap

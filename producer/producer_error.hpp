@@ -102,6 +102,20 @@ class InvalidSubmission : public ProducerError {
   using ProducerError::ProducerError;
 };
 
+/// The daemon did not take a new table: the jobs behind it ran with the table before. The channel goes
+/// on.
+class TableRefused : public ProducerError {
+ public:
+  TableRefused(std::uint8_t pipeline_index, std::uint8_t stage_index, const std::string& text)
+      : ProducerError(text), pipeline_index_(pipeline_index), stage_index_(stage_index) {}
+  [[nodiscard]] std::uint8_t pipeline_index() const noexcept { return pipeline_index_; }
+  [[nodiscard]] std::uint8_t stage_index() const noexcept { return stage_index_; }
+
+ private:
+  std::uint8_t pipeline_index_;
+  std::uint8_t stage_index_;
+};
+
 /// There is no such job, or its result was already picked up.
 class UnknownJob : public ProducerError {
  public:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "producer/channel_tables.hpp"
 #include "shared/channel_priority.hpp"
 
 #include <chrono>
@@ -9,6 +10,15 @@
 #include <vector>
 
 namespace overlap {
+
+/// What becomes of the jobs of a stateful pipeline that have no result when the daemon goes, and its
+/// state with it.
+enum class StateLossAction : std::uint8_t {
+  /// They end as `state_lost`: what they would have given depends on what is lost.
+  end_jobs,
+  /// They are submitted again, to a pipeline that begins anew.
+  restart,
+};
 
 /// What a producer asks the daemon for, and how it waits.
 struct ProducerOptions {
@@ -22,12 +32,15 @@ struct ProducerOptions {
   std::uint64_t input_bytes = 0;
   /// Output area of one slot, bytes; 0: the most that the pipelines make of a full input area.
   std::uint64_t output_bytes = 0;
-  /// Table region of the channel, bytes.
-  std::uint64_t table_bytes = 0;
+  /// What the kernels' tables hold at first: one for every stage that needs one. Their room in the
+  /// channel is worked out here.
+  std::vector<TableContent> tables{};
   /// Bound of every single step of attaching.
   std::chrono::milliseconds attach_timeout{5000};
   /// Whether to carry on with the next daemon after this one has gone.
   bool resume = true;
+  /// Either way the first result of every stateful pipeline after that is a `discontinuity`.
+  StateLossAction on_state_loss = StateLossAction::end_jobs;
   /// How long nobody may answer before the remaining jobs end in `DaemonGone`.
   std::chrono::milliseconds resume_timeout{30000};
   /// How long a waiting thread polls before it sleeps. Empty: 20 us, or 0 where there are at most

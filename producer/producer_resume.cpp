@@ -76,7 +76,13 @@ void ProducerCore::lose_channel(CloseReason reason) {
     if (reason == CloseReason::none) {
       account_for_death();
     }
+    account_for_lost_state();
     state_ = State::resuming;
+    plan_.flags |= kAttachHistoryLost;
+    // The next channel begins with the tables that the oldest of the remaining jobs needs.
+    compact_controls();
+    controls_.queue_all();
+    tables_.free_all_places();
     jobs_.queue_unfinished();
     wake_everybody();
   }
@@ -87,20 +93,34 @@ void ProducerCore::lose_channel(CloseReason reason) {
 
 void ProducerCore::account_for_death() {
   const ChannelView& view = connection_->view();
-  const std::uint64_t now_ns = monotonic_now_ns();
   jobs_.for_each_unfinished([&](JobRecord& job) {
     // Acquire: the daemon is gone, its last store is all there is.
     const bool issued = job.phase == JobPhase::submitted &&
                         view.issued(job.slot).load(std::memory_order_acquire) != 0;
     if (count_death(job, issued)) {
-      CompletionEntry lost{};
-      lost.job_id = job_number(job.id);
-      lost.slot = job.slot;
-      lost.status = static_cast<std::uint16_t>(JobStatus::device_lost);
-      lost.ready_ns = job.ready_ns;
-      jobs_.finish(job, lost, now_ns);
+      end_without_run(job, JobStatus::device_lost);
     }
   });
+}
+
+void ProducerCore::account_for_lost_state() {
+  if (options_.on_state_loss == StateLossAction::restart) {
+    return;
+  }
+  jobs_.for_each_unfinished([&](JobRecord& job) {
+    if (connection_->abilities().is_stateful(job.pipeline_index)) {
+      end_without_run(job, JobStatus::state_lost);
+    }
+  });
+}
+
+void ProducerCore::end_without_run(JobRecord& job, JobStatus status) noexcept {
+  CompletionEntry end{};
+  end.job_id = job_number(job.id);
+  end.slot = job.slot;
+  end.status = static_cast<std::uint16_t>(status);
+  end.ready_ns = job.ready_ns;
+  jobs_.finish(job, end, monotonic_now_ns());
 }
 
 std::shared_ptr<ChannelConnection> ProducerCore::attach_afresh() {
@@ -150,40 +170,59 @@ void ProducerCore::adopt_channel(std::shared_ptr<ChannelConnection> connection) 
     return;
   }
   slots_ = slots_.successor(connection.get());
+  const ChannelConnection& previous = *connection_;
   auto& former = connection_->has_users() ? retired_ : leavings.memory;
   former.push_back(std::move(connection_));
   connection_ = std::move(connection);
   writer_ = SubmissionWriter(connection_->view());
   reader_ = CompletionReader(connection_->view());
   entries_written_ = 0;
-  cancel_positions_.clear();
+  control_positions_.clear();
   deferred_cancels_.clear();
-  queued_jobs_ = false;
+  translate_parameters_of_jobs(previous);
   poll_.attach(connection_->wake_descriptor());
-  resubmit(lock, leavings);
+  bring_jobs_to_current_channel(lock, leavings);
   if (state_ == State::failed) {
     return;
   }
   state_ = State::live;
   ++resume_count_;
-  publish();
+  entries_queued_ = true;
+  write_backlog();
   if (has_backlog()) {
     retry_soon();
   }
   if (poll_armed_) {
     arm_poll();
+    if (jobs_.results() != 0) {
+      poll_.wake();
+    }
   }
   results_changed_.notify_all();
   slots_changed_.notify_all();
 }
 
-void ProducerCore::resubmit(Lock& lock, Leavings& leavings) {
-  while (state_ == State::resuming) {
-    JobRecord* const next = jobs_.first_queued();
-    if (next == nullptr) {
+void ProducerCore::translate_parameters_of_jobs(const ChannelConnection& former) noexcept {
+  jobs_.for_each_unfinished([&](JobRecord& job) {
+    if (job.parameter_flags == 0) {
       return;
     }
-    // An unfinished job is removed by nobody, and so is the memory that it is in.
+    EncodedParameters values{job.parameter_flags, job.parameters};
+    if (translate_parameters(values, former.abilities().job_parameters[job.pipeline_index],
+                             declared_parameters(job.pipeline_index))) {
+      job.parameter_flags = values.flags;
+      job.parameters = values.bytes;
+    } else {
+      end_without_run(job, JobStatus::request_refused);
+    }
+  });
+}
+
+void ProducerCore::bring_jobs_to_current_channel(Lock& lock, Leavings& leavings) {
+  // While the mutex is let go, jobs are added behind the others; an unfinished one is removed by
+  // nobody, and so is the memory that it is in.
+  for (JobRecord* next = jobs_.first_queued(); next != nullptr && state_ == State::resuming;
+       next = JobTable::next_queued(*next)) {
     JobRecord& job = *next;
     ChannelConnection& source = *job.connection;
     const std::uint32_t slot = slots_.take_for_job();
@@ -197,10 +236,6 @@ void ProducerCore::resubmit(Lock& lock, Leavings& leavings) {
     job.connection = connection_.get();
     job.slot = slot;
     drop_user(source, leavings);
-    if (!write_job(job)) {
-      fail_as_broken("its new submission ring has no room for " +
-                     std::to_string(connection_->geometry().slot_count) + " jobs");
-    }
   }
 }
 

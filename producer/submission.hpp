@@ -1,5 +1,6 @@
 #pragma once
 
+#include "producer/job_parameters.hpp"
 #include "producer/slot.hpp"
 
 #include <cstdint>
@@ -16,6 +17,10 @@ struct SubmitOptions {
   /// CLOCK_MONOTONIC ns, absolute; a job not on the device by then ends as `deadline_passed`, one
   /// that is there finishes and is `late`. 0 for none.
   std::uint64_t deadline_ns = 0;
+  /// The job's own values for parameters of the pipeline's first kernel, instead of those in the
+  /// pipeline's text: `.params = {{"a", 2.0}, {"b", 1.0}}`. Which ones it takes from a job, the kernel
+  /// says; a value out of range ends the job as `request_refused`.
+  JobParameters params{};
 };
 
 /// One job for `Producer::submit_many`.

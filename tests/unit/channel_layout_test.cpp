@@ -167,6 +167,25 @@ TEST(ChannelLayout, KeepsEverySubmissionField) {
   EXPECT_EQ(sizeof(SubmissionEntry), 64U);
 }
 
+TEST(ChannelLayout, KeepsEveryFieldOfATableUpdate) {
+  static constexpr std::array kExpected{
+      Field{"offset_bytes", 0, 8, 8}, Field{"stage_index", 8, 4, 4}, Field{"reserved_0", 12, 4, 4},
+      Field{"reserved_1", 16, 8, 8}};
+  const std::array sut{
+      OVERLAP_FIELD(TableUpdate, offset_bytes), OVERLAP_FIELD(TableUpdate, stage_index),
+      OVERLAP_FIELD(TableUpdate, reserved_0), OVERLAP_FIELD(TableUpdate, reserved_1)};
+  expect_same(sut, kExpected);
+  EXPECT_TRUE(has_no_gap(sut, sizeof(TableUpdate)));
+  EXPECT_EQ(sizeof(TableUpdate), sizeof(SubmissionEntry::params));
+}
+
+TEST(ChannelLayout, GivesEveryParameterOfAJobAFlagOfItsOwn) {
+  EXPECT_EQ(kMaxJobParameters, 3U);
+  EXPECT_EQ(submission_parameter_flag(0), 2U);
+  EXPECT_EQ(submission_parameter_flag(1), 4U);
+  EXPECT_EQ(submission_parameter_flag(2), 8U);
+}
+
 TEST(ChannelLayout, KeepsEveryCompletionField) {
   static constexpr std::array kExpected{
       Field{"job_id", 0, 8, 8},       Field{"slot", 8, 4, 4},          Field{"status", 12, 2, 2},
@@ -203,6 +222,7 @@ TEST(ChannelLayout, KeepsConstantsAndNumbers) {
   EXPECT_EQ(kSubmissionIsolate, 1U);
   EXPECT_EQ(kSubmissionParameters, 0xeU);
   EXPECT_EQ(kKnownSubmissionFlags, 0xfU);
+  EXPECT_EQ(kNoSlot, 0xffffffffU);
   EXPECT_EQ(kCompletionLate, 1U);
   EXPECT_EQ(kCompletionDiscontinuity, 2U);
   EXPECT_EQ(static_cast<std::uint32_t>(WaitKind::none), 0U);
@@ -246,12 +266,15 @@ TEST(ChannelLayout, HoldsOnlyFixedWidthTypes) {
   static ChannelHeader header{};
   static SubmissionEntry submission{};
   static CompletionEntry completion{};
+  static TableUpdate update{};
   const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = header;
   EXPECT_TRUE(all_fixed_width(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t));
   const auto& [s0, s1, s2, s3, s4, s5, s6, s7, s8] = submission;
   EXPECT_TRUE(all_fixed_width(s0, s1, s2, s3, s4, s5, s6, s7, s8));
   const auto& [c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10] = completion;
   EXPECT_TRUE(all_fixed_width(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10));
+  const auto& [u0, u1, u2, u3] = update;
+  EXPECT_TRUE(all_fixed_width(u0, u1, u2, u3));
 }
 
 /// Whether a line of a struct declares a pointer or uses a type that is wider on some machines.

@@ -127,6 +127,8 @@ static_assert(offsetof(StatusReply, engine_sleeps) == 88);
 static_assert(offsetof(StatusReply, version) == 96 && offsetof(StatusReply, backend) == 128);
 static_assert(offsetof(StatusReply, device) == 144 && offsetof(StatusReply, backend_note) == 272);
 static_assert(offsetof(StatusReply, jobs_retried) == 784);
+static_assert(offsetof(StatusReply, batches_mapped) == 792);
+static_assert(offsetof(StatusReply, batches_gathered) == 800);
 
 constexpr GeometryRequest kGeometry{3, 5000, 100, 70};
 
@@ -190,7 +192,7 @@ TEST(ControlProtocol, ReadsNothingOfAStranger) {
 
 TEST(ControlProtocol, ReadsNothingThatLiesAboutItsLength) {
   auto request = request_of();
-  for (const std::uint32_t lie : {0U, 15U, 16U, 4231U, 4233U, 8192U, 1U << 31U, UINT32_MAX}) {
+  for (const std::uint32_t lie : {0U, 15U, 16U, 5007U, 5009U, 8192U, 1U << 31U, UINT32_MAX}) {
     request.header.struct_bytes = lie;
     EXPECT_FALSE(message_type(packet_of(request))) << lie;
   }
@@ -218,6 +220,8 @@ TEST(ControlProtocol, ReadsAShorterMessageOfAnEarlierMinorAsZerosBehindItsEnd) {
   EXPECT_EQ(sut->pipeline_count, 0U);
   EXPECT_EQ(sut->priority, ChannelPriority::normal);
   EXPECT_EQ(sut->weight, 0U);
+  EXPECT_EQ(sut->flags, 0U);
+  EXPECT_EQ(sut->table_count, 0U);
 }
 
 TEST(ControlProtocol, CutsATextThatIsTooLongAndKeepsTheTerminator) {
@@ -241,7 +245,7 @@ TEST(ControlProtocol, ReadsATextWithoutTerminatorUpToTheEndOfItsField) {
 
 TEST(ControlProtocol, AsksForWhatTheProducerWants) {
   const AttachRequest sut = request_of();
-  EXPECT_EQ(sut.header.struct_bytes, 4232U);
+  EXPECT_EQ(sut.header.struct_bytes, 5008U);
   EXPECT_EQ(sut.abi_major, 1U);
   EXPECT_EQ(sut.abi_minor_min, 0U);
   EXPECT_EQ(sut.abi_minor_max, 0U);
@@ -253,6 +257,10 @@ TEST(ControlProtocol, AsksForWhatTheProducerWants) {
   EXPECT_EQ(sut.table_bytes, 70U);
   EXPECT_EQ(sut.wake_kinds, 3U);
   EXPECT_FALSE(read_text(sut.architecture).empty());
+  EXPECT_EQ(sut.features_offered, 7U);
+  EXPECT_EQ(sut.features_required, 0U);
+  EXPECT_EQ(sut.flags, 0U);
+  EXPECT_EQ(sut.table_count, 0U);
 }
 
 TEST(ControlProtocol, CarriesThePipelinesOfARequest) {
@@ -310,7 +318,17 @@ TEST(ControlProtocol, AgreesWithARequestOfItsOwnBuild) {
   const auto result = negotiate(request_of());
   ASSERT_TRUE(std::holds_alternative<Negotiated>(result));
   EXPECT_EQ(std::get<Negotiated>(result).abi_minor, 0U);
-  EXPECT_EQ(std::get<Negotiated>(result).features, 0U);
+  EXPECT_EQ(std::get<Negotiated>(result).features, 7U);
+}
+
+TEST(ControlProtocol, AgreesOnNoFeatureThatTheProducerDoesNotOffer) {
+  AttachRequest earlier = request_of();
+  for (const std::uint64_t offered : {std::uint64_t{0}, kFeatureTables, kFeatureState}) {
+    earlier.features_offered = offered;
+    const auto result = negotiate(earlier);
+    ASSERT_TRUE(std::holds_alternative<Negotiated>(result));
+    EXPECT_EQ(std::get<Negotiated>(result).features, offered);
+  }
 }
 
 TEST(ControlProtocol, AgreesOnTheHighestMinorAndTheFeaturesOfBoth) {
@@ -360,7 +378,11 @@ TEST(ControlProtocol, RefusesFeaturesAndPlacesThatItDoesNotHave) {
   for (unsigned bit = 0; bit < 64; ++bit) {
     AttachRequest request = request_of();
     request.features_required = std::uint64_t{1} << bit;
-    expect_refused(request, AttachCode::feature_missing, std::to_string(std::uint64_t{1} << bit));
+    if (bit < 3) {
+      EXPECT_EQ(refusal_of(request).code, AttachCode::accepted) << bit;
+    } else {
+      expect_refused(request, AttachCode::feature_missing, std::to_string(std::uint64_t{1} << bit));
+    }
   }
   AttachRequest request = request_of();
   request.output_location = static_cast<OutputLocation>(1);

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <future>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -32,6 +33,14 @@ struct FakeDaemon::Client {
   bool ready = false;
   std::uint32_t answered = 0;
   std::vector<SubmissionEntry> in_hand;
+  std::vector<SubmissionEntry> updates_in_hand;
+  /// As the producer named them, and what they hold now.
+  std::vector<TableEntry> tables;
+  std::vector<std::vector<std::byte>> contents;
+  /// Of the jobs in hand, where it is a table's.
+  std::map<std::uint64_t, std::byte> masks;
+  /// Pipelines whose next result is the first one without their history.
+  std::uint32_t lost_history = 0;
 };
 
 FakeDaemon::FakeDaemon(std::string socket_path, std::vector<DaemonScript> scripts)
@@ -87,6 +96,21 @@ void FakeDaemon::answer_oldest(std::size_t count) {
                            client_->in_hand.begin() + static_cast<std::ptrdiff_t>(count));
     publish();
   });
+}
+
+void FakeDaemon::answer_updates(std::size_t count, JobStatus status) {
+  do_on_thread([this, count, status] {
+    for (std::size_t i = 0; i < count; ++i) {
+      answer_update(client_->updates_in_hand.at(0), status);
+      client_->updates_in_hand.erase(client_->updates_in_hand.begin());
+    }
+    publish();
+  });
+}
+
+std::vector<std::vector<std::byte>> FakeDaemon::first_tables() const {
+  const std::lock_guard lock(mutex_);
+  return first_tables_;
 }
 
 void FakeDaemon::end_oldest(JobStatus status) {
@@ -238,6 +262,16 @@ void FakeDaemon::answer_request(const AttachRequest& request) {
   client_->doorbell = make_eventfd();
   client_->wake = make_eventfd();
   write_geometry(reply, client_->geometry);
+  client_->tables.assign(request.tables, request.tables + request.table_count);
+  client_->lost_history = (request.flags & kAttachHistoryLost) != 0 ? script.stateful_pipelines : 0;
+  reply.features_accepted = request.features_offered & script.features;
+  reply.stateful_pipelines = script.stateful_pipelines;
+  for (std::size_t i = 0; i < script.job_parameters.size(); ++i) {
+    for (auto& parameters : reply.job_parameters) {
+      write_text(parameters[i].name, script.job_parameters[i].first);
+      parameters[i].type = script.job_parameters[i].second ? 1 : 0;
+    }
+  }
   reply.max_slot_count = 1024;
   write_text(reply.backend, "fake");
   const std::array<int, 3> descriptors{client_->memory.get(), client_->doorbell.get(),
@@ -257,6 +291,14 @@ void FakeDaemon::make_ready() {
       client_->memory, client_->geometry.total_bytes, InheritMapping::yes);
   seal_channel_memory(client_->memory);
   client_->view = ChannelView(client_->mapping->bytes(), client_->geometry);
+  for (const TableEntry& table : client_->tables) {
+    const auto content = client_->view.tables().subspan(table.offset_bytes, table.bytes);
+    client_->contents.emplace_back(content.begin(), content.end());
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    first_tables_ = client_->contents;
+  }
   write_channel(client_->view, 0);
   client_->submissions = SubmissionReader(client_->view);
   client_->completions = CompletionWriter(client_->view);
@@ -280,22 +322,65 @@ void FakeDaemon::take() {
   for (; count > 0; --count) {
     const SubmissionEntry entry = client_->submissions.take();
     taken_.push_back(entry);
-    if (entry.opcode == static_cast<std::uint8_t>(Opcode::job)) {
-      client_->in_hand.push_back(entry);
-      continue;
-    }
-    const auto target = std::find_if(client_->in_hand.begin(), client_->in_hand.end(),
-                                     [&](const SubmissionEntry& job) {
-                                       return job.job_id == entry.job_id && job.slot == entry.slot;
-                                     });
-    if (target != client_->in_hand.end()) {
-      complete(*target, JobStatus::cancelled);
-      client_->in_hand.erase(target);
-      publish();
+    switch (static_cast<Opcode>(entry.opcode)) {
+      case Opcode::job:
+        take_job(entry);
+        break;
+      case Opcode::table_update:
+        take_update(entry);
+        break;
+      case Opcode::cancel:
+        take_cancel(entry);
+        break;
+      case Opcode::reset_state:
+        break;
     }
   }
   client_->submissions.release();
   changed_.notify_all();
+}
+
+void FakeDaemon::take_job(const SubmissionEntry& entry) {
+  client_->in_hand.push_back(entry);
+  for (std::size_t i = client_->tables.size(); client_->script.mask_from_table && i > 0; --i) {
+    if (client_->tables[i - 1].pipeline_index == entry.pipeline_index) {
+      client_->masks[entry.job_id] = client_->contents[i - 1].front();
+    }
+  }
+}
+
+void FakeDaemon::take_update(const SubmissionEntry& entry) {
+  if (client_->script.hold_updates) {
+    client_->updates_in_hand.push_back(entry);
+    return;
+  }
+  answer_update(entry, client_->script.update_status);
+  publish();
+}
+
+void FakeDaemon::answer_update(const SubmissionEntry& entry, JobStatus status) {
+  TableUpdate update{};
+  std::memcpy(&update, entry.params, sizeof update);
+  for (std::size_t i = 0; i < client_->tables.size() && status == JobStatus::ok; ++i) {
+    const TableEntry& table = client_->tables[i];
+    if (table.pipeline_index == entry.pipeline_index && table.stage_index == update.stage_index) {
+      const auto content = client_->view.tables().subspan(update.offset_bytes, entry.input_bytes);
+      client_->contents[i].assign(content.begin(), content.end());
+    }
+  }
+  complete(entry, status);
+}
+
+void FakeDaemon::take_cancel(const SubmissionEntry& entry) {
+  const auto target = std::find_if(client_->in_hand.begin(), client_->in_hand.end(),
+                                   [&](const SubmissionEntry& job) {
+                                     return job.job_id == entry.job_id && job.slot == entry.slot;
+                                   });
+  if (target != client_->in_hand.end()) {
+    complete(*target, JobStatus::cancelled);
+    client_->in_hand.erase(target);
+    publish();
+  }
 }
 
 void FakeDaemon::serve() {
@@ -325,19 +410,27 @@ void FakeDaemon::complete(const SubmissionEntry& entry, JobStatus status) {
   done.taken_ns = monotonic_now_ns();
   done.issued_ns = done.taken_ns;
   done.done_ns = done.taken_ns;
-  if (status == JobStatus::ok) {
+  if (entry.slot != kNoSlot) {
+    const std::uint32_t pipeline = 1U << entry.pipeline_index;
+    done.flags = (client_->lost_history & pipeline) != 0 ? kCompletionDiscontinuity : 0;
+    client_->lost_history &= ~pipeline;
+    ++client_->answered;
+  }
+  if (status == JobStatus::ok && entry.slot != kNoSlot) {
+    const auto table_mask = client_->masks.find(entry.job_id);
+    const std::byte mask =
+        table_mask != client_->masks.end() ? table_mask->second : client_->script.mask;
     const auto input = client_->view.input(entry.slot);
     const auto output = client_->view.output(entry.slot);
     done.output_bytes = std::min<std::uint64_t>(entry.input_bytes, output.size());
     for (std::size_t i = 0; i < done.output_bytes; ++i) {
-      output[i] = input[i] ^ client_->script.mask;
+      output[i] = input[i] ^ mask;
     }
   }
   if (client_->completions.uncollected() >= client_->completions.capacity()) {
     throw std::runtime_error("the completion ring is full");
   }
   client_->completions.write(done);
-  ++client_->answered;
 }
 
 void FakeDaemon::publish() {

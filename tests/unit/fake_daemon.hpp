@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace overlap::testing {
@@ -43,6 +44,19 @@ struct DaemonScript {
   bool sleepless = false;
   /// What changes the input's bytes into the answer's.
   std::byte mask = kAnswerMask;
+  /// Use the first byte of the first table of the job's pipeline instead, as it was when the job was
+  /// taken.
+  bool mask_from_table = false;
+  /// Of what the producer offers, what is accepted.
+  std::uint64_t features = kSupportedFeatures;
+  /// As in the reply.
+  std::uint32_t stateful_pipelines = 0;
+  /// As in the reply, of every pipeline; a name and whether it is an integer.
+  std::vector<std::pair<std::string, bool>> job_parameters{};
+  /// Take updates of tables, but answer only at `FakeDaemon::answer_updates`.
+  bool hold_updates = false;
+  /// How updates are answered that are not held.
+  JobStatus update_status = JobStatus::ok;
 };
 
 /// The daemon's half of a channel on a thread of this process: one producer at a time.
@@ -53,7 +67,7 @@ class FakeDaemon {
   FakeDaemon(const FakeDaemon&) = delete;
   FakeDaemon& operator=(const FakeDaemon&) = delete;
 
-  /// Jobs and cancels taken so far, over all connections, in order.
+  /// Entries of every kind taken so far, over all connections, in order.
   [[nodiscard]] std::vector<SubmissionEntry> taken() const;
   /// Requests seen so far.
   [[nodiscard]] std::vector<AttachRequest> requests() const;
@@ -66,6 +80,10 @@ class FakeDaemon {
   void answer_held();
   /// Answers the oldest held jobs.
   void answer_oldest(std::size_t count);
+  /// Answers the oldest held updates of tables.
+  void answer_updates(std::size_t count, JobStatus status = JobStatus::ok);
+  /// The tables that the current connection began with, in the order of the request.
+  [[nodiscard]] std::vector<std::vector<std::byte>> first_tables() const;
   /// Ends the oldest held job with a status.
   void end_oldest(JobStatus status);
   /// Dies: what is held counts as issued if so asked.
@@ -89,6 +107,10 @@ class FakeDaemon {
   void answer_request(const AttachRequest& request);
   void make_ready();
   void take();
+  void take_job(const SubmissionEntry& entry);
+  void take_update(const SubmissionEntry& entry);
+  void take_cancel(const SubmissionEntry& entry);
+  void answer_update(const SubmissionEntry& entry, JobStatus status);
   void complete(const SubmissionEntry& entry, JobStatus status);
   void publish();
   void die(bool mark_issued);
@@ -105,6 +127,7 @@ class FakeDaemon {
   std::deque<std::function<void()>> actions_;
   std::vector<SubmissionEntry> taken_;
   std::vector<AttachRequest> requests_;
+  std::vector<std::vector<std::byte>> first_tables_;
   std::size_t connections_ = 0;
   std::size_t ended_ = 0;
   bool stopping_ = false;

@@ -10,7 +10,7 @@ namespace overlap {
 namespace {
 
 constexpr std::string_view kKernelHead =
-    "| kernel | output | table | state | paths | runs on | from |\n"
+    "| kernel | what it makes | table | state | paths | runs on | from |\n"
     "| --- | --- | --- | --- | --- | --- | --- |\n";
 constexpr std::string_view kParameterHead =
     "| kernel | parameter | type | takes | default | unit | meaning |\n"

@@ -32,7 +32,7 @@ struct KernelTable : ::testing::Test {
 
 TEST_F(KernelTable, HasARowForTheKernelAndOneForEachParameter) {
   EXPECT_EQ(kernel_tables(kernels),
-            "| kernel | output | table | state | paths | runs on | from |\n"
+            "| kernel | what it makes | table | state | paths | runs on | from |\n"
             "| --- | --- | --- | --- | --- | --- | --- |\n"
             "| `add_amount` | adds an amount to every byte | | | mapped, copy, gather | host, cuda "
             "| `add.so` |\n"

@@ -72,7 +72,7 @@ if "$prefix/bin/overlap-send" --kernel byte_swap --input "$work/odd" --output "$
   2> "$work/errors"; then
   fail 'six bytes are no words of four, and nobody minded'
 fi
-grep -qi 'input size' "$work/errors" || { cat "$work/errors"; fail 'the refusal does not say why'; }
+grep -q 'size does not fit' "$work/errors" || { cat "$work/errors"; fail 'the refusal does not say why'; }
 
 kill "$daemon"
 wait "$daemon" || fail "overlapd ended with $?"

@@ -1,4 +1,5 @@
-# Programs, and the client library for find_package(overlapd): overlap::producer.
+# Programs, and what find_package(overlapd) finds: the client library overlap::producer, and
+# overlap::kernel_abi for plug-ins.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(header_folder ${CMAKE_INSTALL_INCLUDEDIR}/overlapd)
@@ -26,15 +27,30 @@ install(TARGETS overlap_warnings overlap_shared overlap_producer
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/shared ${PROJECT_SOURCE_DIR}/producer
   DESTINATION ${header_folder}
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
-install(FILES ${PROJECT_SOURCE_DIR}/kernels/overlap_kernel.h DESTINATION ${header_folder}/kernels)
+# For plug-ins: overlap::kernel_abi, which is headers alone. kernel.hpp and what exports a kernel
+# object are for those that are written in C++.
+set_target_properties(overlap_kernel_abi PROPERTIES EXPORT_NAME kernel_abi)
+install(TARGETS overlap_kernel_abi EXPORT overlapd-kernel-targets
+  INCLUDES DESTINATION ${header_folder})
+install(FILES
+  ${PROJECT_SOURCE_DIR}/kernels/overlap_kernel.h
+  ${PROJECT_SOURCE_DIR}/kernels/kernel.hpp
+  ${PROJECT_SOURCE_DIR}/kernels/batch_items.hpp
+  DESTINATION ${header_folder}/kernels)
+install(FILES ${PROJECT_SOURCE_DIR}/kernels/plugin_export.hpp
+  DESTINATION ${header_folder}/kernels OPTIONAL)
+install(EXPORT overlapd-kernel-targets NAMESPACE overlap:: DESTINATION ${package_folder})
 install(EXPORT overlapd-targets NAMESPACE overlap:: DESTINATION ${package_folder})
 
+set(OVERLAP_PLUGIN_FOLDER ${CMAKE_INSTALL_LIBDIR}/overlapd/kernels)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/overlapdConfig.cmake.in
   ${PROJECT_BINARY_DIR}/overlapdConfig.cmake
-  INSTALL_DESTINATION ${package_folder})
+  INSTALL_DESTINATION ${package_folder}
+  PATH_VARS OVERLAP_PLUGIN_FOLDER)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/overlapdConfigVersion.cmake
   COMPATIBILITY SameMajorVersion)
 install(FILES
   ${PROJECT_BINARY_DIR}/overlapdConfig.cmake
   ${PROJECT_BINARY_DIR}/overlapdConfigVersion.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/overlapdPlugin.cmake
   DESTINATION ${package_folder})

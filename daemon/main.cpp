@@ -2,6 +2,7 @@
 #include "daemon/device/device_choice.hpp"
 #include "daemon/exit_code.hpp"
 #include "daemon/options.hpp"
+#include "daemon/plugin_start.hpp"
 #include "daemon/run_settings.hpp"
 #include "daemon/service/service_notice.hpp"
 #include "daemon/stop_signals.hpp"
@@ -44,7 +45,8 @@ ExitCode run(const LoadedOptions& loaded) {
   }
   ControlSettings settings = base;
   settings.backend_note = chosen.note;
-  const KernelRegistry kernels = KernelRegistry::with_builtin_kernels();
+  KernelRegistry kernels = KernelRegistry::with_builtin_kernels();
+  start_plugins(options.kernel_paths, own_plugin_folder(), kernels, log.logger());
   std::optional<Listener> listener(std::in_place, *path, options.socket_mode);
   ControlLoop loop(*listener, *chosen.device, kernels, settings, stop_signals.descriptor(),
                    log.logger());
@@ -96,6 +98,9 @@ int main(int argc, char** argv) {
     code = ExitCode::configuration;
   } catch (const overlap::SettingsError& error) {
     std::fprintf(stderr, "overlapd: %s\n", error.what());
+    code = ExitCode::configuration;
+  } catch (const overlap::PluginFolderError& error) {
+    std::fprintf(stderr, "overlapd: kernel-path: %s\n", error.what());
     code = ExitCode::configuration;
   } catch (const overlap::ListenerError& error) {
     std::fprintf(stderr, "overlapd: %s\n", error.what());

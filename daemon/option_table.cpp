@@ -162,6 +162,10 @@ const std::array kSettings{
                   [](std::string_view text, Options& o) {
                     o.reclaim_after = read_duration(text, seconds(3600));
                   }},
+    OptionSetting{
+        "kernel-path", "",
+        "folders with plug-ins (*.so) to load, separated by ':', besides the daemon's own",
+        [](std::string_view text, Options& o) { o.kernel_paths = read_paths(text); }},
     OptionSetting{"log-level", "info", "trace, debug, info, warning, error or off",
                   [](std::string_view text, Options& o) {
                     o.log_level = read_enum<Options::LogLevel>(text, kLogLevels);

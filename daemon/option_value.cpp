@@ -95,6 +95,20 @@ std::vector<std::string> read_names(std::string_view text) {
   return names;
 }
 
+std::vector<std::string> read_paths(std::string_view text) {
+  std::vector<std::string> paths;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t end = std::min(text.find(':', start), text.size());
+    if (end == start) {
+      throw OptionValueError(quoted(text) +
+                             " has an empty path in it; write FOLDER or FOLDER:FOLDER");
+    }
+    paths.emplace_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return paths;
+}
+
 std::size_t read_word(std::string_view text, std::span<const std::string_view> words) {
   const auto found = std::find(words.begin(), words.end(), text);
   if (found == words.end()) {

@@ -49,6 +49,9 @@ class OptionValueError : public std::runtime_error {
 /// Names separated by commas, none of them empty; the word `any` gives an empty list.
 [[nodiscard]] std::vector<std::string> read_names(std::string_view text);
 
+/// Paths separated by colons, none of them empty.
+[[nodiscard]] std::vector<std::string> read_paths(std::string_view text);
+
 /// The index of `text` in `words`.
 [[nodiscard]] std::size_t read_word(std::string_view text, std::span<const std::string_view> words);
 

@@ -74,6 +74,9 @@ struct Options {
   /// How long memory that producers left may wait for a moment without long batches.
   std::chrono::nanoseconds reclaim_after = std::chrono::seconds(10);
 
+  /// Folders with plug-ins, besides the daemon's own.
+  std::vector<std::string> kernel_paths;
+
   LogLevel log_level = LogLevel::info;
   /// Empty: standard error.
   std::optional<std::string> log_file;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -82,6 +83,12 @@ struct ReferenceJob {
   std::span<std::byte> state{};
 };
 
+/// A kernel has no reference, so that its results cannot be verified. The message names it.
+class NoReference : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
 /// A CUDA stream as seen by code that may be compiled without CUDA (`cudaStream_t`).
 using OpaqueStream = void*;
 
@@ -140,6 +147,7 @@ class Kernel {
   /// Jobs of a stateful kernel are given in their order, with the same state.
   /// @return bytes written to the output
   /// @pre as for `run`
+  /// @throws NoReference if its author gave none
   virtual std::uint64_t reference(const ReferenceJob& job) const = 0;
 };
 

@@ -80,7 +80,8 @@ typedef struct overlap_batch {
 
 enum overlap_parameter_type { OVERLAP_REAL = 0, OVERLAP_INTEGER = 1, OVERLAP_CHOICE = 2 };
 
-/* A job may bring a value of its own. Not for a choice, and not if it changes a size. */
+/* A job may bring a value of its own. Not for a choice, not if it changes a size, and at most 3 of a
+ * kernel's parameters. */
 #define OVERLAP_PARAMETER_PER_JOB 1u
 
 /* One declared parameter. Strings are UTF-8 and live as long as the plug-in. */
@@ -124,8 +125,10 @@ typedef struct overlap_plan {
   uint32_t reserved;
 } overlap_plan;
 
-/* A kernel. Functions may be called from several threads at once. `self` is this very structure.
- * A text is written zero-terminated and cut to `text_bytes`. */
+/* A kernel. Functions may be called from several threads at once, and throw nothing. `self` is this
+ * very structure. A text is written zero-terminated and cut to `text_bytes`.
+ * Limits: a name 31 bytes, a unit 31, a choice 31, summary and help 200, all texts 4000; at most 64
+ * choices; ranges and defaults finite. */
 typedef struct overlap_kernel {
   uint32_t struct_bytes;
   uint32_t param_count; /* at most 16 */

@@ -49,6 +49,10 @@ class Pipeline {
   ///         together (the stage refuses even one granule)
   [[nodiscard]] static Pipeline parse(std::string_view text, const KernelRegistry& registry);
 
+  /// Of stages that were made elsewhere.
+  /// @pre at least one
+  Pipeline(std::string text, std::vector<Stage> stages);
+
   [[nodiscard]] const std::vector<Stage>& stages() const noexcept { return stages_; }
   /// The text it was read from.
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
@@ -70,8 +74,6 @@ class Pipeline {
   [[nodiscard]] std::vector<std::byte> reference(std::span<const std::byte> input) const;
 
  private:
-  Pipeline(std::string text, std::vector<Stage> stages);
-
   std::string text_;
   std::vector<Stage> stages_;
 };

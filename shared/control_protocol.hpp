@@ -54,6 +54,8 @@ enum class MessageType : std::uint32_t {
   closing = 6,
   status_request = 7,
   status_reply = 8,
+  kernel_list_request = 9,
+  kernel_list_reply = 10,
 };
 
 struct MessageHeader {
@@ -242,6 +244,73 @@ static_assert(offsetof(AttachReply, job_parameters) == 1392);
 static_assert(offsetof(AttachReply, regions) == 88);
 static_assert(sizeof(AttachReply) <= kMaxMessageBytes);
 static_assert(sizeof(StatusReply) <= kMaxMessageBytes);
+
+// ------------------------------------------------------------------------------- list of kernels
+
+inline constexpr std::size_t kMaxListedParameters = 16;
+inline constexpr std::size_t kMaxListedChoices = 64;
+inline constexpr std::size_t kMaxListedTextBytes = 6144;
+
+/// Asks for one entry of the list of kernels. Anyone may, at any time.
+struct KernelListRequest {
+  MessageHeader header;
+  /// From 0.
+  std::uint32_t index;
+  std::uint32_t reserved;
+};
+
+/// What an entry is; none: the list has no entry of that index.
+enum class ListedKind : std::uint32_t { none = 0, kernel = 1, refused = 2 };
+
+enum class ListedType : std::uint32_t { real = 0, integer = 1, choice = 2 };
+
+// Bits of `KernelListReply::flags`.
+inline constexpr std::uint32_t kListedHost = 1U << 0U;
+inline constexpr std::uint32_t kListedCuda = 1U << 1U;
+/// Jobs of a channel depend on the ones before them.
+inline constexpr std::uint32_t kListedStateful = 1U << 2U;
+/// A channel has to bring a table.
+inline constexpr std::uint32_t kListedTable = 1U << 3U;
+
+/// Bit of `ListedParameterEntry::flags`: a job may bring a value of its own.
+inline constexpr std::uint32_t kListedPerJob = 1U << 0U;
+
+union ListedValue {
+  std::int64_t i64;
+  double f64;
+  std::uint64_t choice_index;
+};
+
+struct ListedParameterEntry {
+  ListedType type;
+  std::uint32_t flags;
+  std::uint32_t choice_count;
+  std::uint32_t reserved;
+  ListedValue default_value;
+  /// Inclusive; 0 for a choice.
+  double minimum;
+  double maximum;
+};
+
+struct KernelListReply {
+  MessageHeader header;
+  std::uint32_t index;
+  /// Entries of the list: kernels in alphabetical order, then refused files.
+  std::uint32_t count;
+  ListedKind kind;
+  std::uint32_t flags;
+  std::uint32_t parameter_count;
+  std::uint32_t text_bytes;
+  ListedParameterEntry parameters[kMaxListedParameters];
+  /// Each followed by a zero byte: name, origin, summary (of a refused file: why); of each parameter
+  /// name, unit, choices; what the table holds; of each parameter its help.
+  char text[kMaxListedTextBytes];
+};
+
+static_assert(sizeof(ListedParameterEntry) == 40);
+static_assert(offsetof(KernelListReply, parameters) == 40);
+static_assert(offsetof(KernelListReply, text) == 680);
+static_assert(sizeof(KernelListReply) <= kMaxMessageBytes);
 
 /// A zeroed message of the given kind with its header filled in.
 template <class Message>

@@ -27,6 +27,12 @@ std::variant<PipelinePlan, std::string> check_pipeline(const Pipeline& pipeline,
       return "kernel '" + std::string(stage.kernel->name()) +
              "' has no CUDA implementation; use a daemon with backend=host";
     }
+    if (!needs_cuda && !stage.kernel->has_host()) {
+      return "kernel '" + std::string(stage.kernel->name()) +
+             "' has no host implementation; use a daemon with backend=cuda, or a plug-in that "
+             "gives "
+             "this kernel a host function";
+    }
   }
   const std::uint64_t largest = pipeline.largest_input_bytes(input_bytes);
   if (largest == 0) {

@@ -32,7 +32,7 @@ struct AttachRefusal {
 };
 
 /// Holds a request against this build, the kernels and the limits; touches nothing.
-/// @param needs_cuda whether every kernel must be able to run on a GPU
+/// @param needs_cuda whether every kernel must be able to run on a GPU; else, on the host
 [[nodiscard]] std::variant<AttachPlan, AttachRefusal> plan_attach(const AttachRequest& request,
                                                                   const KernelRegistry& kernels,
                                                                   const GeometryLimits& limits,

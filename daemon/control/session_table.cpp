@@ -1,5 +1,6 @@
 #include "daemon/control/session_table.hpp"
 
+#include "daemon/control/kernel_entries.hpp"
 #include "shared/byte_size.hpp"
 #include "shared/control_socket.hpp"
 
@@ -84,6 +85,12 @@ const FileDescriptor* SessionTable::on_readable(std::uint32_t key, std::uint64_t
   if (type == MessageType::status_request) {
     // No more time for it: who only ever asks would keep its connection for ever.
     return &session->socket;
+  }
+  if (const auto asked =
+          read_message<KernelListRequest>(packet.bytes, MessageType::kernel_list_request)) {
+    const KernelListReply reply = kernel_entry(services_.kernels, asked->index);
+    static_cast<void>(send_packet(session->socket, message_bytes(reply)));
+    return nullptr;
   }
   if (session->state == SessionState::connected && type == MessageType::attach_request) {
     on_attach_request(

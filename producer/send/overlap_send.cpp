@@ -9,6 +9,7 @@
 #include "producer/send/send_report.hpp"
 #include "producer/send/sender.hpp"
 #include "producer/send/stop_request.hpp"
+#include "producer/send/unjudged_pipeline.hpp"
 #include "shared/byte_size.hpp"
 
 #include <unistd.h>
@@ -67,7 +68,7 @@ int exit_code(const SendReport& report) {
 
 int send(const SendOptions& options) {
   const KernelRegistry kernels = KernelRegistry::with_builtin_kernels();
-  const Pipeline pipeline = Pipeline::parse(options.kernel, kernels);
+  const Pipeline pipeline = read_pipeline(options.kernel, kernels, options.verify);
   const std::uint64_t slot_bytes = job_bytes(pipeline, options.slot_bytes);
   if (slot_bytes != options.slot_bytes && !options.quiet) {
     tell("a job has " + format_bytes(slot_bytes) + ", not " + format_bytes(options.slot_bytes) +

@@ -85,7 +85,9 @@ TEST_F(RefusalBesideOthers, MeetsCountsThatOverflow) {
 }
 
 TEST_F(RefusalBesideOthers, MeetsKernelsAndParametersThatAreNotThere) {
-  expect(2, {"--kernel", "blur"}, {"'blur'", "copy", "scale", "transpose", "vector_add"});
+  // It may be a plug-in's, so that the daemon is asked.
+  expect(3, {"--kernel", "blur"}, {"'blur'", "copy", "scale", "transpose", "vector_add"});
+  expect(2, {"--kernel", "blur", "--verify"}, {"--verify", "'blur'", "no reference"});
   expect(2, {"--kernel", "scale:c=1"}, {"'c'", "a", "b", "type"});
   expect(2, {"--kernel", "copy|"}, {"stage 2"});
   expect(2, {"--kernel", "scale:a=1,a=2"}, {"'a'", "twice"});

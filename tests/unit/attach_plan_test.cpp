@@ -384,5 +384,36 @@ TEST(AttachPlan, RefusesAKernelWithMoreParametersThanALaneHolds) {
   EXPECT_TRUE(says(sut.text, {"'planned'", "too many parameters"}));
 }
 
+/// Runs on a GPU alone.
+class GpuOnlyKernel final : public Kernel {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "gpu_only"; }
+  [[nodiscard]] std::string_view summary() const noexcept override { return "on a GPU"; }
+  [[nodiscard]] std::span<const Parameter> parameters() const noexcept override { return {}; }
+  [[nodiscard]] std::uint64_t granule_bytes(ParameterView) const noexcept override { return 1; }
+  [[nodiscard]] PlanOrRefusal plan(ParameterView, std::uint64_t input_bytes) const override {
+    Plan plan;
+    plan.max_output_bytes = input_bytes;
+    return plan;
+  }
+  [[nodiscard]] bool has_host() const noexcept override { return false; }
+  void run(const overlap_batch&) const override {}
+  [[nodiscard]] bool has_cuda() const noexcept override { return true; }
+  [[nodiscard]] int launch(const overlap_batch&, OpaqueStream) const override { return 0; }
+  std::uint64_t reference(const ReferenceJob& job) const override { return job.input.size(); }
+};
+
+TEST(AttachPlan, RefusesAKernelWithoutAHostSideOnTheHostAlone) {
+  KernelRegistry kernels = KernelRegistry::with_builtin_kernels();
+  kernels.add(std::make_unique<GpuOnlyKernel>());
+  const auto on_host = plan_attach(request_for("copy|gpu_only", 4096), kernels, kLimits, false);
+  const auto* refused = std::get_if<AttachRefusal>(&on_host);
+  ASSERT_NE(refused, nullptr);
+  EXPECT_EQ(refused->code, AttachCode::pipeline_refused);
+  EXPECT_TRUE(says(refused->text, {"'gpu_only'", "no host implementation", "backend=cuda"}));
+  const auto on_gpu = plan_attach(request_for("gpu_only", 4096), kernels, kLimits, true);
+  EXPECT_TRUE(std::holds_alternative<AttachPlan>(on_gpu));
+}
+
 }  // namespace
 }  // namespace overlap

@@ -130,6 +130,36 @@ static_assert(offsetof(StatusReply, jobs_retried) == 784);
 static_assert(offsetof(StatusReply, batches_mapped) == 792);
 static_assert(offsetof(StatusReply, batches_gathered) == 800);
 
+// The list of kernels. f64 fields keep it from having unique representations: every byte is named.
+static_assert(static_cast<int>(MessageType::kernel_list_request) == 9);
+static_assert(static_cast<int>(MessageType::kernel_list_reply) == 10);
+static_assert(sizeof(KernelListRequest) == 24 && kHasNoGap<KernelListRequest>);
+static_assert(offsetof(KernelListRequest, index) == 16);
+static_assert(offsetof(KernelListRequest, reserved) == 20);
+static_assert(kMaxListedParameters == 16 && kMaxListedChoices == 64);
+static_assert(kMaxListedTextBytes == 6144);
+static_assert(static_cast<int>(ListedKind::none) == 0 && static_cast<int>(ListedKind::kernel) == 1);
+static_assert(static_cast<int>(ListedKind::refused) == 2);
+static_assert(static_cast<int>(ListedType::real) == 0 &&
+              static_cast<int>(ListedType::integer) == 1);
+static_assert(static_cast<int>(ListedType::choice) == 2);
+static_assert(kListedHost == 1 && kListedCuda == 2 && kListedStateful == 4 && kListedTable == 8);
+static_assert(kListedPerJob == 1 && sizeof(ListedValue) == 8);
+static_assert(sizeof(ListedParameterEntry) == 4 * 4 + 8 + 2 * 8);
+static_assert(offsetof(ListedParameterEntry, type) == 0);
+static_assert(offsetof(ListedParameterEntry, flags) == 4);
+static_assert(offsetof(ListedParameterEntry, choice_count) == 8);
+static_assert(offsetof(ListedParameterEntry, default_value) == 16);
+static_assert(offsetof(ListedParameterEntry, minimum) == 24);
+static_assert(offsetof(ListedParameterEntry, maximum) == 32);
+static_assert(sizeof(KernelListReply) == 16 + 6 * 4 + 16 * 40 + 6144);
+static_assert(offsetof(KernelListReply, index) == 16 && offsetof(KernelListReply, count) == 20);
+static_assert(offsetof(KernelListReply, kind) == 24 && offsetof(KernelListReply, flags) == 28);
+static_assert(offsetof(KernelListReply, parameter_count) == 32);
+static_assert(offsetof(KernelListReply, text_bytes) == 36);
+static_assert(offsetof(KernelListReply, parameters) == 40 &&
+              offsetof(KernelListReply, text) == 680);
+
 constexpr GeometryRequest kGeometry{3, 5000, 100, 70};
 
 std::vector<std::byte> packet_of(const auto& message) {

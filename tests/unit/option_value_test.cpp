@@ -98,5 +98,13 @@ TEST(OptionValue, FindsAWordAndListsThemAllWhenItDoesNot) {
   }
 }
 
+TEST(OptionValue, IsPathsSeparatedByColons) {
+  EXPECT_EQ(read_paths("/a"), std::vector<std::string>{"/a"});
+  EXPECT_EQ(read_paths("/a b:c:./d,e"), (std::vector<std::string>{"/a b", "c", "./d,e"}));
+  for (const char* const text : {"", ":", "/a:", ":/a", "/a::/b"}) {
+    EXPECT_THROW(read_paths(text), OptionValueError) << text;
+  }
+}
+
 }  // namespace
 }  // namespace overlap

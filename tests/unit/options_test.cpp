@@ -88,6 +88,7 @@ TEST(Options, AreTheDefaultsOfTheStructWithoutArguments) {
   EXPECT_EQ(sut.pin_chunk_bytes, defaults.pin_chunk_bytes);
   EXPECT_EQ(sut.pin_gap, defaults.pin_gap);
   EXPECT_EQ(sut.reclaim_after, defaults.reclaim_after);
+  EXPECT_EQ(sut.kernel_paths, defaults.kernel_paths);
   EXPECT_EQ(sut.log_level, defaults.log_level);
   EXPECT_EQ(sut.log_file, defaults.log_file);
 }
@@ -128,6 +129,7 @@ TEST(Options, AreAllReadFromTheCommandLine) {
                                              "--pin-chunk=4MiB",
                                              "--pin-gap=500us",
                                              "--reclaim-after=3s",
+                                             "--kernel-path=/opt/k:/a b",
                                              "--log-level=debug",
                                              "--log-file=/var/log/overlapd.log"});
   const Options& sut = loaded.options;
@@ -137,6 +139,7 @@ TEST(Options, AreAllReadFromTheCommandLine) {
   EXPECT_EQ(sut.allow_users, (std::vector<std::string>{"ann", "7"}));
   EXPECT_EQ(sut.allow_groups, std::vector<std::string>{"video"});
   EXPECT_EQ(sut.backend, Options::Backend::host);
+  EXPECT_EQ(sut.kernel_paths, (std::vector<std::string>{"/opt/k", "/a b"}));
   EXPECT_EQ(sut.device_index, 3U);
   EXPECT_EQ(sut.lanes, 8U);
   EXPECT_EQ(sut.depth, 4U);

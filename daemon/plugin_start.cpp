@@ -1,0 +1,68 @@
+#include "daemon/plugin_start.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+namespace overlap {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += (text.empty() ? "" : ", ") + word;
+  }
+  return text;
+}
+
+void start_folder(const std::string& folder, KernelRegistry& kernels, spdlog::logger& log) {
+  const PluginFolder outcome = load_plugins(folder, kernels);
+  for (const LoadedPlugin& plugin : outcome.loaded) {
+    log.info("plug-in {} ({} {}): {}", plugin.file, plugin.name, plugin.version,
+             joined(plugin.kernels));
+  }
+  for (const RefusedKernels& refused : outcome.refused) {
+    log.error("plug-in {} is refused: {}", refused.file, refused.reason);
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> own_plugin_folder() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) {
+    return std::nullopt;
+  }
+  for (const char* const place : {"kernels", OVERLAP_PLUGIN_FOLDER}) {
+    const fs::path folder = (program.parent_path() / place).lexically_normal();
+    if (fs::is_directory(folder, error)) {
+      return folder.string();
+    }
+  }
+  return std::nullopt;
+}
+
+void start_plugins(const std::vector<std::string>& given, const std::optional<std::string>& own,
+                   KernelRegistry& kernels, spdlog::logger& log) {
+  std::vector<std::string> opened;
+  if (own) {
+    start_folder(*own, kernels, log);
+    opened.push_back(*own);
+  }
+  for (const std::string& folder : given) {
+    // A second time, every kernel of it would be refused as taken.
+    const bool again = std::ranges::any_of(opened, [&folder](const std::string& known) {
+      std::error_code error;
+      return fs::equivalent(known, folder, error) && !error;
+    });
+    if (!again) {
+      start_folder(folder, kernels, log);
+      opened.push_back(folder);
+    }
+  }
+}
+
+}  // namespace overlap

@@ -10,6 +10,9 @@ foreach(program IN ITEMS overlapd overlap-send overlapctl overlap-bench)
   endif()
 endforeach()
 
+get_property(plugins GLOBAL PROPERTY OVERLAP_KERNEL_PLUGINS)
+install(TARGETS ${plugins} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/overlapd/kernels)
+
 install(FILES ${PROJECT_SOURCE_DIR}/systemd/overlapd.service
   DESTINATION lib/systemd/system)
 install(FILES ${PROJECT_SOURCE_DIR}/systemd/overlapd.conf
@@ -26,7 +29,13 @@ install(TARGETS overlap_warnings overlap_shared overlap_producer
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/shared ${PROJECT_SOURCE_DIR}/producer
   DESTINATION ${header_folder}
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
-install(FILES ${PROJECT_SOURCE_DIR}/kernels/overlap_kernel.h DESTINATION ${header_folder}/kernels)
+# For plug-ins: the C header alone, or a class of C++ and plugin_export.hpp.
+install(FILES
+  ${PROJECT_SOURCE_DIR}/kernels/batch_items.hpp
+  ${PROJECT_SOURCE_DIR}/kernels/kernel.hpp
+  ${PROJECT_SOURCE_DIR}/kernels/overlap_kernel.h
+  ${PROJECT_SOURCE_DIR}/kernels/plugin_export.hpp
+  DESTINATION ${header_folder}/kernels)
 install(EXPORT overlapd-targets NAMESPACE overlap:: DESTINATION ${package_folder})
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/overlapdConfig.cmake.in

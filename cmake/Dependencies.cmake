@@ -1,7 +1,8 @@
 # What we link, each behind a name that hides how this build gets it:
 #   overlap::program_options  overlap::spdlog  overlap::systemd  overlap::json  overlap::zeromq
-# The last three always exist; OVERLAP_HAVE_SYSTEMD, OVERLAP_HAVE_JSON and OVERLAP_HAVE_ZEROMQ (0 or
-# 1 in the code, a variable here) say whether there is anything in them.
+#   overlap::kissfft  overlap::openblas
+# All but the first two always exist; OVERLAP_HAVE_SYSTEMD and so on (0 or 1 in the code, a variable
+# here) say whether there is anything in them.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
@@ -76,6 +77,37 @@ if(BUILD_TESTING AND NOT OVERLAP_ZEROMQ STREQUAL "OFF")
   set(zeromq_found ${cppzmq_FOUND})
 endif()
 overlap_optional(ZEROMQ "${zeromq_found}" "libzmq3-dev cppzmq-dev" cppzmq)
+
+# The host side of the plug-in fft. Debian has no archive of it, so that a portable build goes without.
+set(kissfft_found FALSE)
+if(NOT OVERLAP_KISSFFT STREQUAL "OFF" AND NOT OVERLAP_PORTABLE)
+  find_package(PkgConfig)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(KISSFFT QUIET IMPORTED_TARGET kissfft-float)
+    set(kissfft_found ${KISSFFT_FOUND})
+  endif()
+endif()
+overlap_optional(KISSFFT "${kissfft_found}" libkissfft-dev PkgConfig::KISSFFT)
+
+# The host side of the plug-in gemm.
+set(openblas_found FALSE)
+if(NOT OVERLAP_OPENBLAS STREQUAL "OFF")
+  find_path(OVERLAP_CBLAS_FOLDER openblas_config.h PATH_SUFFIXES openblas-pthread openblas)
+  if(OVERLAP_PORTABLE)
+    set(openblas_name libopenblas.a)
+  else()
+    set(openblas_name openblas)
+  endif()
+  find_library(OVERLAP_OPENBLAS_LIBRARY ${openblas_name} PATH_SUFFIXES openblas-pthread)
+  if(OVERLAP_CBLAS_FOLDER AND OVERLAP_OPENBLAS_LIBRARY)
+    set(openblas_found TRUE)
+    add_library(overlap_openblas_library INTERFACE IMPORTED)
+    target_include_directories(overlap_openblas_library SYSTEM INTERFACE ${OVERLAP_CBLAS_FOLDER})
+    target_link_libraries(overlap_openblas_library INTERFACE
+      ${OVERLAP_OPENBLAS_LIBRARY} Threads::Threads m)
+  endif()
+endif()
+overlap_optional(OPENBLAS "${openblas_found}" libopenblas-dev overlap_openblas_library)
 
 if(BUILD_TESTING)
   find_package(GTest REQUIRED)

@@ -11,6 +11,9 @@ foreach(program IN ITEMS overlapd overlap-send overlapctl overlap-bench)
   endif()
 endforeach()
 
+get_property(plugins GLOBAL PROPERTY OVERLAP_KERNEL_PLUGINS)
+install(TARGETS ${plugins} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/overlapd/kernels)
+
 install(FILES ${PROJECT_SOURCE_DIR}/systemd/overlapd.service
   DESTINATION lib/systemd/system)
 install(FILES ${PROJECT_SOURCE_DIR}/systemd/overlapd.conf
@@ -36,9 +39,8 @@ install(FILES
   ${PROJECT_SOURCE_DIR}/kernels/overlap_kernel.h
   ${PROJECT_SOURCE_DIR}/kernels/kernel.hpp
   ${PROJECT_SOURCE_DIR}/kernels/batch_items.hpp
+  ${PROJECT_SOURCE_DIR}/kernels/plugin_export.hpp
   DESTINATION ${header_folder}/kernels)
-install(FILES ${PROJECT_SOURCE_DIR}/kernels/plugin_export.hpp
-  DESTINATION ${header_folder}/kernels OPTIONAL)
 install(EXPORT overlapd-kernel-targets NAMESPACE overlap:: DESTINATION ${package_folder})
 install(EXPORT overlapd-targets NAMESPACE overlap:: DESTINATION ${package_folder})
 

@@ -37,8 +37,7 @@ cudaError_t multiprocessor_count(std::uint32_t& count) {
 InlineItems inline_items(const overlap_batch& batch) {
   InlineItems items{};
   for (std::uint32_t index = 0; index < batch.item_count; ++index) {
-    const overlap_batch_item& item = item_at(batch, index);
-    items.views[index] = ItemView{item.input, item.output, item.input_bytes};
+    items.views[index] = ItemView::of(item_at(batch, index));
   }
   return items;
 }

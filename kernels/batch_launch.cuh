@@ -25,6 +25,15 @@ struct ItemView {
   const void* input;
   void* output;
   std::uint64_t input_bytes;
+  const void* table;
+  void* state;
+  std::uint64_t* output_bytes;
+  std::uint32_t* status;
+
+  [[nodiscard]] static __host__ __device__ ItemView of(const overlap_batch_item& item) {
+    return {item.input, item.output,       item.input_bytes, item.table,
+            item.state, item.output_bytes, item.status};
+  }
 };
 
 /// The items of a small batch, by value in the kernel's parameters.
@@ -32,6 +41,7 @@ struct InlineItems {
   ItemView views[kInlineItemLimit];
 
   [[nodiscard]] __device__ ItemView for_block(std::uint32_t index) const { return views[index]; }
+  [[nodiscard]] __device__ ItemView for_thread(std::uint32_t index) const { return views[index]; }
 };
 
 /// The items of a large batch, in memory that the host wrote.
@@ -45,12 +55,16 @@ struct MappedItems {
     __shared__ ItemView view;
     __syncthreads();
     if (threadIdx.x == 0 && threadIdx.y == 0) {
-      const auto* const item =
-          reinterpret_cast<const overlap_batch_item*>(first + std::size_t{index} * stride_bytes);
-      view = ItemView{item->input, item->output, item->input_bytes};
+      view = for_thread(index);
     }
     __syncthreads();
     return view;
+  }
+
+  /// Every thread that calls it reads over the bus: for blocks whose threads read different items.
+  [[nodiscard]] __device__ ItemView for_thread(std::uint32_t index) const {
+    return ItemView::of(
+        *reinterpret_cast<const overlap_batch_item*>(first + std::size_t{index} * stride_bytes));
   }
 };
 

@@ -16,6 +16,9 @@ namespace overlap {
 /// @pre the current device is the stream's; the items' pointers are device or mapped pinned memory
 [[nodiscard]] int launch_pass_sizes(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_copy(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_fir(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_integrate(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_power_spectrum(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_scale(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_transpose(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_vector_add(const overlap_batch& batch, OpaqueStream stream);

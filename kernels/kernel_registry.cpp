@@ -4,6 +4,9 @@
 #include "kernels/numeric/scale.hpp"
 #include "kernels/numeric/transpose.hpp"
 #include "kernels/numeric/vector_add.hpp"
+#include "kernels/signal/fir.hpp"
+#include "kernels/signal/integrate.hpp"
+#include "kernels/signal/power_spectrum.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -39,6 +42,9 @@ KernelRegistry KernelRegistry::with_builtin_kernels() {
   registry.add(std::make_unique<ScaleKernel>());
   registry.add(std::make_unique<TransposeKernel>());
   registry.add(std::make_unique<VectorAddKernel>());
+  registry.add(std::make_unique<FirKernel>());
+  registry.add(std::make_unique<IntegrateKernel>());
+  registry.add(std::make_unique<PowerSpectrumKernel>());
   return registry;
 }
 

@@ -14,6 +14,13 @@ int launch_pass_sizes(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {
   return kNotSupported;
 }
 int launch_copy(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
+int launch_fir(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
+int launch_integrate(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {
+  return kNotSupported;
+}
+int launch_power_spectrum(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {
+  return kNotSupported;
+}
 int launch_scale(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
 int launch_transpose(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {
   return kNotSupported;

@@ -21,6 +21,7 @@ struct KernelSubject {
 };
 
 [[nodiscard]] std::vector<KernelSubject> numeric_subjects();
+[[nodiscard]] std::vector<KernelSubject> signal_subjects();
 
 /// All of them.
 [[nodiscard]] const std::vector<KernelSubject>& kernel_subjects();

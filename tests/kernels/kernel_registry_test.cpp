@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace overlap {
 namespace {
@@ -43,7 +45,18 @@ TEST(KernelRegistry, HoldsNothingAtFirst) {
 
 TEST(KernelRegistry, KnowsTheBuiltinKernelsInAlphabeticalOrder) {
   const KernelRegistry sut = KernelRegistry::with_builtin_kernels();
-  EXPECT_EQ(names(sut), (std::vector<std::string>{"copy", "scale", "transpose", "vector_add"}));
+  EXPECT_TRUE(std::ranges::is_sorted(names(sut)));
+  for (const std::string_view name : {
+           "copy",
+           "fir",
+           "integrate",
+           "power_spectrum",
+           "scale",
+           "transpose",
+           "vector_add",
+       }) {
+    EXPECT_NE(sut.find(name), nullptr) << name;
+  }
 }
 
 TEST(KernelRegistry, FindsAKernelByItsWholeNameOnly) {
@@ -59,14 +72,17 @@ TEST(KernelRegistry, KeepsTheOrderWhenAKernelIsAddedLater) {
   KernelRegistry sut = KernelRegistry::with_builtin_kernels();
   sut.add(std::make_unique<NamedKernel>("median"));
   sut.add(std::make_unique<NamedKernel>("abs"));
-  EXPECT_EQ(names(sut), (std::vector<std::string>{"abs", "copy", "median", "scale", "transpose",
-                                                  "vector_add"}));
+  const std::vector<std::string> all = names(sut);
+  EXPECT_TRUE(std::ranges::is_sorted(all));
+  EXPECT_EQ(all.size(), KernelRegistry::with_builtin_kernels().all().size() + 2);
+  EXPECT_NE(sut.find("abs"), nullptr);
+  EXPECT_NE(sut.find("median"), nullptr);
 }
 
 TEST(KernelRegistry, RefusesANameThatIsTaken) {
   KernelRegistry sut = KernelRegistry::with_builtin_kernels();
   EXPECT_THROW(sut.add(std::make_unique<NamedKernel>("copy")), std::invalid_argument);
-  EXPECT_EQ(sut.all().size(), 4U);
+  EXPECT_EQ(names(sut), names(KernelRegistry::with_builtin_kernels()));
 }
 
 TEST(KernelRegistry, RefusesANameThatAPipelineCannotHold) {

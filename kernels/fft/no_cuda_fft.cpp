@@ -1,0 +1,20 @@
+#include "kernels/fft/cufft_plans.hpp"
+#include "kernels/fft/fft_cuda.hpp"
+
+namespace overlap {
+namespace {
+
+/// `cudaErrorNotSupported`, by its number: this file is for machines without the toolkit.
+constexpr int kNotSupported = 801;
+
+}  // namespace
+
+bool fft_built_with_cuda() noexcept { return false; }
+
+int current_cuda_device(int& /*device*/) { return kNotSupported; }
+
+int scale_floats(void* /*floats*/, std::uint64_t /*count*/, float /*factor*/, void* /*stream*/) {
+  return kNotSupported;
+}
+
+}  // namespace overlap

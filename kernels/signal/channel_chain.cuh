@@ -1,0 +1,111 @@
+#pragma once
+
+#include "kernels/batch_launch.cuh"
+#include "kernels/signal/channel_chain.hpp"
+
+namespace overlap {
+
+/// In place of an item's index.
+inline constexpr std::uint32_t kNoItem = 0xffffffff;
+/// Threads of the one block that links a batch.
+inline constexpr std::uint32_t kLinkThreads = 512;
+
+/// An item of a batch in device memory, and its neighbours among those with the same state: what a
+/// stateful kernel walks along. Empty items are in no chain.
+struct alignas(16) ChainedItem {
+  ItemView item;
+  std::uint32_t previous;
+  std::uint32_t next;
+  /// Of entry i, for i below `head_count`: the index of some channel's first item.
+  std::uint32_t head;
+  /// Of entry 0 alone.
+  std::uint32_t head_count;
+  // What the kernel notes itself; 0 at first.
+  std::uint64_t kept_elements;
+  std::uint64_t cleared_elements;
+  unsigned long long most_elements;
+  std::uint32_t flags;
+  std::uint32_t reserved;
+};
+static_assert(sizeof(ChainedItem) == kChainedItemBytes);
+
+/// Nothing more to do for a channel or for an empty item.
+struct LinkOnly {
+  __device__ void empty_item(const ItemView& /*item*/) const {}
+  __device__ void channel(ChainedItem* /*chain*/, std::uint32_t /*head*/) const {}
+};
+
+/// One block. Writes the batch's items to `chain`, linked by their state, then calls
+/// `then.channel(chain, head)` from one thread a channel.
+///
+/// The search for the item before goes backwards from each item, so that jobs of a channel that
+/// stand side by side cost one comparison.
+template <class Items, class Then>
+__global__ void __launch_bounds__(kLinkThreads)
+    link_channels(const __grid_constant__ Items items, std::uint32_t item_count, ChainedItem* chain,
+                  const __grid_constant__ Then then) {
+  constexpr std::uint32_t kNearStates = 2048;
+  __shared__ void* near_states[kNearStates];
+  __shared__ std::uint32_t heads;
+  if (threadIdx.x == 0) {
+    heads = 0;
+  }
+  for (std::uint32_t index = threadIdx.x; index < item_count; index += kLinkThreads) {
+    ItemView item = items.for_thread(index);
+    if (item.input_bytes == 0) {
+      item.state = nullptr;
+      then.empty_item(item);
+    }
+    chain[index] = ChainedItem{item, kNoItem, kNoItem, kNoItem, 0, 0, 0, 0, 0, 0};
+    if (index < kNearStates) {
+      near_states[index] = item.state;
+    }
+  }
+  __syncthreads();
+  const auto state_of = [&](std::uint32_t index) {
+    return index < kNearStates ? near_states[index] : chain[index].item.state;
+  };
+  for (std::uint32_t index = threadIdx.x; index < item_count; index += kLinkThreads) {
+    if (chain[index].item.input_bytes == 0) {
+      continue;
+    }
+    void* const state = state_of(index);
+    std::uint32_t previous = state == nullptr ? 0 : index;
+    while (previous != 0 && state_of(previous - 1) != state) {
+      --previous;
+    }
+    if (previous != 0) {
+      chain[index].previous = previous - 1;
+      chain[previous - 1].next = index;
+    } else {
+      chain[atomicAdd(&heads, 1U)].head = index;
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    chain[0].head_count = heads;
+  }
+  for (std::uint32_t entry = threadIdx.x; entry < heads; entry += kLinkThreads) {
+    then.channel(chain, chain[entry].head);
+  }
+}
+
+/// Enqueues `link_channels` into the batch's workspace. @return as `launch_batch`
+template <class Then>
+int launch_links(const overlap_batch& batch, void* stream, const Then& then) {
+  if (batch.max_input_bytes != 0 &&
+      batch.workspace_bytes < std::uint64_t{batch.item_count} * sizeof(ChainedItem)) {
+    return cudaErrorInvalidValue;
+  }
+  return launch_batch(batch, stream, dim3(kLinkThreads), 1, 1,
+                      [&](const cudaLaunchConfig_t& config, const auto& items) {
+                        using Items = std::decay_t<decltype(items)>;
+                        cudaLaunchConfig_t one_block = config;
+                        one_block.gridDim = dim3(1);
+                        return cudaLaunchKernelEx(&one_block, link_channels<Items, Then>, items,
+                                                  batch.item_count,
+                                                  static_cast<ChainedItem*>(batch.workspace), then);
+                      });
+}
+
+}  // namespace overlap

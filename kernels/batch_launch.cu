@@ -38,7 +38,7 @@ InlineItems inline_items(const overlap_batch& batch) {
   InlineItems items{};
   for (std::uint32_t index = 0; index < batch.item_count; ++index) {
     const overlap_batch_item& item = item_at(batch, index);
-    items.views[index] = ItemView{item.input, item.output, item.input_bytes};
+    items.views[index] = ItemView{item.input, item.output, item.input_bytes, item.table};
   }
   return items;
 }

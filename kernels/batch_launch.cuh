@@ -25,6 +25,7 @@ struct ItemView {
   const void* input;
   void* output;
   std::uint64_t input_bytes;
+  const void* table;
 };
 
 /// The items of a small batch, by value in the kernel's parameters.
@@ -47,7 +48,7 @@ struct MappedItems {
     if (threadIdx.x == 0 && threadIdx.y == 0) {
       const auto* const item =
           reinterpret_cast<const overlap_batch_item*>(first + std::size_t{index} * stride_bytes);
-      view = ItemView{item->input, item->output, item->input_bytes};
+      view = ItemView{item->input, item->output, item->input_bytes, item->table};
     }
     __syncthreads();
     return view;

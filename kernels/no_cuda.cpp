@@ -11,7 +11,16 @@ constexpr int kNotSupported = 801;
 bool built_with_cuda() noexcept { return false; }
 
 int launch_copy(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
+int launch_gaussian_blur(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {
+  return kNotSupported;
+}
+int launch_grayscale(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {
+  return kNotSupported;
+}
+int launch_lut(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
+int launch_resize(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
 int launch_scale(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
+int launch_sobel(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
 int launch_transpose(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {
   return kNotSupported;
 }

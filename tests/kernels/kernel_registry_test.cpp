@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -43,7 +44,9 @@ TEST(KernelRegistry, HoldsNothingAtFirst) {
 
 TEST(KernelRegistry, KnowsTheBuiltinKernelsInAlphabeticalOrder) {
   const KernelRegistry sut = KernelRegistry::with_builtin_kernels();
-  EXPECT_EQ(names(sut), (std::vector<std::string>{"copy", "scale", "transpose", "vector_add"}));
+  EXPECT_EQ(names(sut),
+            (std::vector<std::string>{"copy", "gaussian_blur", "grayscale", "lut", "resize",
+                                      "scale", "sobel", "transpose", "vector_add"}));
 }
 
 TEST(KernelRegistry, FindsAKernelByItsWholeNameOnly) {
@@ -59,14 +62,17 @@ TEST(KernelRegistry, KeepsTheOrderWhenAKernelIsAddedLater) {
   KernelRegistry sut = KernelRegistry::with_builtin_kernels();
   sut.add(std::make_unique<NamedKernel>("median"));
   sut.add(std::make_unique<NamedKernel>("abs"));
-  EXPECT_EQ(names(sut), (std::vector<std::string>{"abs", "copy", "median", "scale", "transpose",
-                                                  "vector_add"}));
+  const std::vector<std::string> got = names(sut);
+  EXPECT_EQ(got.front(), "abs");
+  EXPECT_TRUE(std::is_sorted(got.begin(), got.end()));
+  EXPECT_EQ(std::count(got.begin(), got.end(), "median"), 1);
 }
 
 TEST(KernelRegistry, RefusesANameThatIsTaken) {
   KernelRegistry sut = KernelRegistry::with_builtin_kernels();
+  const std::size_t before = sut.all().size();
   EXPECT_THROW(sut.add(std::make_unique<NamedKernel>("copy")), std::invalid_argument);
-  EXPECT_EQ(sut.all().size(), 4U);
+  EXPECT_EQ(sut.all().size(), before);
 }
 
 TEST(KernelRegistry, RefusesANameThatAPipelineCannotHold) {

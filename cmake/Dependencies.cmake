@@ -1,6 +1,6 @@
 # What we link, each behind a name that hides how this build gets it:
 #   overlap::program_options  overlap::spdlog  overlap::systemd  overlap::json  overlap::zeromq
-#   overlap::kissfft  overlap::openblas
+#   overlap::kissfft  overlap::openblas  overlap::png
 # All but the first two always exist; OVERLAP_HAVE_SYSTEMD and so on (0 or 1 in the code, a variable
 # here) say whether there is anything in them.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
@@ -108,6 +108,14 @@ if(NOT OVERLAP_OPENBLAS STREQUAL "OFF")
   endif()
 endif()
 overlap_optional(OPENBLAS "${openblas_found}" libopenblas-dev overlap_openblas_library)
+
+# What overlap-photo writes; nothing else has it.
+set(png_found FALSE)
+if(BUILD_TESTING AND NOT OVERLAP_PNG STREQUAL "OFF")
+  find_package(PNG 1.6 QUIET)
+  set(png_found ${PNG_FOUND})
+endif()
+overlap_optional(PNG "${png_found}" libpng-dev PNG::PNG)
 
 if(BUILD_TESTING)
   find_package(GTest REQUIRED)

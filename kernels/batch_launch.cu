@@ -1,6 +1,5 @@
 #include "kernels/batch_launch.cuh"
 
-#include "kernels/batch_items.hpp"
 #include "kernels/cuda_launch.hpp"
 
 #include <array>
@@ -32,14 +31,6 @@ cudaError_t multiprocessor_count(std::uint32_t& count) {
     cached[index].store(count, std::memory_order_relaxed);
   }
   return status;
-}
-
-InlineItems inline_items(const overlap_batch& batch) {
-  InlineItems items{};
-  for (std::uint32_t index = 0; index < batch.item_count; ++index) {
-    items.views[index] = ItemView::of(item_at(batch, index));
-  }
-  return items;
 }
 
 }  // namespace overlap

@@ -19,7 +19,12 @@ namespace overlap {
 [[nodiscard]] int launch_fir(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_integrate(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_power_spectrum(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_gaussian_blur(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_grayscale(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_lut(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_resize(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_scale(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_sobel(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_transpose(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_vector_add(const overlap_batch& batch, OpaqueStream stream);
 

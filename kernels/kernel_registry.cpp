@@ -1,5 +1,10 @@
 #include "kernels/kernel_registry.hpp"
 
+#include "kernels/imaging/gaussian_blur.hpp"
+#include "kernels/imaging/grayscale.hpp"
+#include "kernels/imaging/lut.hpp"
+#include "kernels/imaging/resize.hpp"
+#include "kernels/imaging/sobel.hpp"
 #include "kernels/numeric/copy.hpp"
 #include "kernels/numeric/scale.hpp"
 #include "kernels/numeric/transpose.hpp"
@@ -39,7 +44,12 @@ void check_kernel(const Kernel* kernel) {
 KernelRegistry KernelRegistry::with_builtin_kernels() {
   KernelRegistry registry;
   registry.add(std::make_unique<CopyKernel>());
+  registry.add(std::make_unique<GaussianBlurKernel>());
+  registry.add(std::make_unique<GrayscaleKernel>());
+  registry.add(std::make_unique<LutKernel>());
+  registry.add(std::make_unique<ResizeKernel>());
   registry.add(std::make_unique<ScaleKernel>());
+  registry.add(std::make_unique<SobelKernel>());
   registry.add(std::make_unique<TransposeKernel>());
   registry.add(std::make_unique<VectorAddKernel>());
   registry.add(std::make_unique<FirKernel>());

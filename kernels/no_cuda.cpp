@@ -21,7 +21,16 @@ int launch_integrate(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {
 int launch_power_spectrum(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {
   return kNotSupported;
 }
+int launch_gaussian_blur(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {
+  return kNotSupported;
+}
+int launch_grayscale(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {
+  return kNotSupported;
+}
+int launch_lut(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
+int launch_resize(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
 int launch_scale(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
+int launch_sobel(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
 int launch_transpose(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {
   return kNotSupported;
 }

@@ -13,7 +13,7 @@ inline constexpr std::uint32_t kLinkThreads = 512;
 /// An item of a batch in device memory, and its neighbours among those with the same state: what a
 /// stateful kernel walks along. Empty items are in no chain.
 struct alignas(16) ChainedItem {
-  ItemView item;
+  FullItemView item;
   std::uint32_t previous;
   std::uint32_t next;
   /// Of entry i, for i below `head_count`: the index of some channel's first item.
@@ -31,7 +31,7 @@ static_assert(sizeof(ChainedItem) == kChainedItemBytes);
 
 /// Nothing more to do for a channel or for an empty item.
 struct LinkOnly {
-  __device__ void empty_item(const ItemView& /*item*/) const {}
+  __device__ void empty_item(const FullItemView& /*item*/) const {}
   __device__ void channel(ChainedItem* /*chain*/, std::uint32_t /*head*/) const {}
 };
 
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kLinkThreads)
     heads = 0;
   }
   for (std::uint32_t index = threadIdx.x; index < item_count; index += kLinkThreads) {
-    ItemView item = items.for_thread(index);
+    FullItemView item = items.for_thread(index);
     if (item.input_bytes == 0) {
       item.state = nullptr;
       then.empty_item(item);
@@ -97,15 +97,15 @@ int launch_links(const overlap_batch& batch, void* stream, const Then& then) {
       batch.workspace_bytes < std::uint64_t{batch.item_count} * sizeof(ChainedItem)) {
     return cudaErrorInvalidValue;
   }
-  return launch_batch(batch, stream, dim3(kLinkThreads), 1, 1,
-                      [&](const cudaLaunchConfig_t& config, const auto& items) {
-                        using Items = std::decay_t<decltype(items)>;
-                        cudaLaunchConfig_t one_block = config;
-                        one_block.gridDim = dim3(1);
-                        return cudaLaunchKernelEx(&one_block, link_channels<Items, Then>, items,
-                                                  batch.item_count,
-                                                  static_cast<ChainedItem*>(batch.workspace), then);
-                      });
+  return launch_batch<FullItemView>(
+      batch, stream, dim3(kLinkThreads), 1, 1,
+      [&](const cudaLaunchConfig_t& config, const auto& items) {
+        using Items = std::decay_t<decltype(items)>;
+        cudaLaunchConfig_t one_block = config;
+        one_block.gridDim = dim3(1);
+        return cudaLaunchKernelEx(&one_block, link_channels<Items, Then>, items, batch.item_count,
+                                  static_cast<ChainedItem*>(batch.workspace), then);
+      });
 }
 
 }  // namespace overlap

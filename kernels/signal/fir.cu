@@ -231,24 +231,26 @@ __global__ void __launch_bounds__(kKeepThreads)
 
 template <std::uint32_t Lanes>
 int launch_filter(const overlap_batch& batch, OpaqueStream stream, std::uint32_t tap_count) {
-  return launch_batch(batch, stream, dim3(kBlockThreads), batch.max_input_bytes / sizeof(float),
-                      kTileFloats, [&](const cudaLaunchConfig_t& config, const auto& /*items*/) {
-                        return cudaLaunchKernelEx(&config, filter_items<Lanes>,
-                                                  static_cast<const ChainedItem*>(batch.workspace),
-                                                  batch.item_count, tap_count);
-                      });
+  return launch_batch<FullItemView>(
+      batch, stream, dim3(kBlockThreads), batch.max_input_bytes / sizeof(float), kTileFloats,
+      [&](const cudaLaunchConfig_t& config, const auto& /*items*/) {
+        return cudaLaunchKernelEx(&config, filter_items<Lanes>,
+                                  static_cast<const ChainedItem*>(batch.workspace),
+                                  batch.item_count, tap_count);
+      });
 }
 
 int launch_keep(const overlap_batch& batch, OpaqueStream stream, std::uint32_t history_floats) {
   const std::uint32_t threads = std::min((history_floats + 31) / 32 * 32, kKeepThreads);
-  return launch_batch(batch, stream, dim3(threads), 1, 1,
-                      [&](const cudaLaunchConfig_t& config, const auto& /*items*/) {
-                        cudaLaunchConfig_t one_a_job = config;
-                        one_a_job.gridDim = dim3(batch.item_count);
-                        return cudaLaunchKernelEx(&one_a_job, keep_history,
-                                                  static_cast<const ChainedItem*>(batch.workspace),
-                                                  batch.item_count, history_floats);
-                      });
+  return launch_batch<FullItemView>(batch, stream, dim3(threads), 1, 1,
+                                    [&](const cudaLaunchConfig_t& config, const auto& /*items*/) {
+                                      cudaLaunchConfig_t one_a_job = config;
+                                      one_a_job.gridDim = dim3(batch.item_count);
+                                      return cudaLaunchKernelEx(
+                                          &one_a_job, keep_history,
+                                          static_cast<const ChainedItem*>(batch.workspace),
+                                          batch.item_count, history_floats);
+                                    });
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ enum JobRole : std::uint32_t { kBegins = 1, kEmits = 2, kFails = 4 };
 struct AssignRoles {
   std::uint64_t count;
 
-  __device__ void empty_item(const ItemView& item) const { *item.output_bytes = 0; }
+  __device__ void empty_item(const FullItemView& item) const { *item.output_bytes = 0; }
 
   __device__ void channel(ChainedItem* chain, std::uint32_t head) const {
     auto* const header = static_cast<IntegrationHeader*>(chain[head].item.state);
@@ -29,7 +29,7 @@ struct AssignRoles {
     std::uint64_t most = now.used_count;
     bool failed = false;
     for (std::uint32_t index = head; index != kNoItem; index = chain[index].next) {
-      const ItemView& item = chain[index].item;
+      const FullItemView& item = chain[index].item;
       const std::uint64_t elements = item.input_bytes / sizeof(float);
       most = max(most, elements);
       std::uint64_t output_bytes = 0;
@@ -182,7 +182,7 @@ int launch_integrate(const overlap_batch& batch, OpaqueStream stream) {
     return status;
   }
   const double divisor = wanted.mean ? static_cast<double>(wanted.count) : 1.0;
-  return launch_batch(
+  return launch_batch<FullItemView>(
       batch, stream, dim3(kBlockThreads), batch.max_input_bytes / sizeof(float), kElementsPerBlock,
       [&](const cudaLaunchConfig_t& config, const auto& /*items*/) {
         cudaLaunchConfig_t flat = config;

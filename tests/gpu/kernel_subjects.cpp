@@ -7,7 +7,7 @@ namespace overlap::test {
 const std::vector<KernelSubject>& kernel_subjects() {
   static const std::vector<KernelSubject> kSubjects = [] {
     std::vector<KernelSubject> all;
-    for (const auto family : {numeric_subjects, signal_subjects}) {
+    for (const auto family : {imaging_subjects, numeric_subjects, signal_subjects}) {
       for (KernelSubject& subject : family()) {
         all.push_back(std::move(subject));
       }

@@ -20,6 +20,7 @@ struct KernelSubject {
   Comparison difference{};
 };
 
+[[nodiscard]] std::vector<KernelSubject> imaging_subjects();
 [[nodiscard]] std::vector<KernelSubject> numeric_subjects();
 [[nodiscard]] std::vector<KernelSubject> signal_subjects();
 

@@ -49,9 +49,14 @@ TEST(KernelRegistry, KnowsTheBuiltinKernelsInAlphabeticalOrder) {
   for (const std::string_view name : {
            "copy",
            "fir",
+           "gaussian_blur",
+           "grayscale",
            "integrate",
+           "lut",
            "power_spectrum",
+           "resize",
            "scale",
+           "sobel",
            "transpose",
            "vector_add",
        }) {
@@ -81,8 +86,10 @@ TEST(KernelRegistry, KeepsTheOrderWhenAKernelIsAddedLater) {
 
 TEST(KernelRegistry, RefusesANameThatIsTaken) {
   KernelRegistry sut = KernelRegistry::with_builtin_kernels();
+  const std::size_t before = sut.all().size();
   EXPECT_THROW(sut.add(std::make_unique<NamedKernel>("copy")), std::invalid_argument);
   EXPECT_EQ(names(sut), names(KernelRegistry::with_builtin_kernels()));
+  EXPECT_EQ(sut.all().size(), before);
 }
 
 TEST(KernelRegistry, RefusesANameThatAPipelineCannotHold) {

@@ -21,6 +21,16 @@ bool is_kernel_name(std::string_view name) {
   });
 }
 
+void check_kernel(const Kernel* kernel) {
+  if (kernel == nullptr) {
+    throw std::invalid_argument("no kernel to register: the pointer is null");
+  }
+  if (!is_kernel_name(kernel->name())) {
+    throw std::invalid_argument("kernel name '" + std::string(kernel->name()) +
+                                "' cannot be written in a pipeline; use a-z, 0-9 and _ only");
+  }
+}
+
 }  // namespace
 
 KernelRegistry KernelRegistry::with_builtin_kernels() {
@@ -33,14 +43,8 @@ KernelRegistry KernelRegistry::with_builtin_kernels() {
 }
 
 void KernelRegistry::add(std::unique_ptr<Kernel> kernel) {
-  if (kernel == nullptr) {
-    throw std::invalid_argument("no kernel to register: the pointer is null");
-  }
+  check_kernel(kernel.get());
   const std::string name(kernel->name());
-  if (!is_kernel_name(name)) {
-    throw std::invalid_argument("kernel name '" + name +
-                                "' cannot be written in a pipeline; use a-z, 0-9 and _ only");
-  }
   if (find(name) != nullptr) {
     throw std::invalid_argument("kernel name '" + name + "' is taken; choose another");
   }
@@ -48,6 +52,32 @@ void KernelRegistry::add(std::unique_ptr<Kernel> kernel) {
       std::find_if(kernels_.begin(), kernels_.end(),
                    [&name](const std::unique_ptr<Kernel>& known) { return known->name() > name; });
   kernels_.insert(after, std::move(kernel));
+}
+
+void KernelRegistry::replace(std::unique_ptr<Kernel> kernel) {
+  check_kernel(kernel.get());
+  for (std::unique_ptr<Kernel>& known : kernels_) {
+    if (known->name() == kernel->name()) {
+      retired_.reserve(retired_.size() + 1);
+      retired_.push_back(std::exchange(known, std::move(kernel)));
+      return;
+    }
+  }
+  add(std::move(kernel));
+}
+
+void KernelRegistry::add_refused(RefusedKernels refused) {
+  for (RefusedKernels& known : refused_) {
+    if (known.file == refused.file) {
+      known = std::move(refused);
+      return;
+    }
+  }
+  refused_.push_back(std::move(refused));
+}
+
+void KernelRegistry::forget_refused(std::string_view file) {
+  std::erase_if(refused_, [file](const RefusedKernels& known) { return known.file == file; });
 }
 
 const Kernel* KernelRegistry::find(std::string_view name) const noexcept {

@@ -78,6 +78,63 @@ TEST(KernelRegistry, RefusesANameThatAPipelineCannotHold) {
   EXPECT_TRUE(sut.all().empty());
 }
 
+TEST(KernelRegistry, FindsAReplacedKernelNoMoreButKeepsItAlive) {
+  KernelRegistry sut = KernelRegistry::with_builtin_kernels();
+  sut.add(std::make_unique<NamedKernel>("median"));
+  const Kernel* const first = sut.find("median");
+  sut.replace(std::make_unique<NamedKernel>("median"));
+  const Kernel* const second = sut.find("median");
+  sut.replace(std::make_unique<NamedKernel>("median"));
+  EXPECT_NE(sut.find("median"), first);
+  EXPECT_NE(sut.find("median"), second);
+  EXPECT_EQ(first->name(), "median");
+  EXPECT_EQ(second->summary(), "a name");
+  EXPECT_EQ(names(sut),
+            (std::vector<std::string>{"copy", "median", "scale", "transpose", "vector_add"}));
+}
+
+TEST(KernelRegistry, KeepsReplacedKernelsWhenItIsMoved) {
+  KernelRegistry filled;
+  filled.add(std::make_unique<NamedKernel>("median"));
+  const Kernel* const old = filled.find("median");
+  filled.replace(std::make_unique<NamedKernel>("median"));
+  const KernelRegistry sut = std::move(filled);
+  EXPECT_EQ(old->name(), "median");
+  EXPECT_NE(sut.find("median"), old);
+}
+
+TEST(KernelRegistry, AddsAReplacementForNothing) {
+  KernelRegistry sut;
+  sut.replace(std::make_unique<NamedKernel>("median"));
+  sut.replace(std::make_unique<NamedKernel>("abs"));
+  EXPECT_EQ(names(sut), (std::vector<std::string>{"abs", "median"}));
+}
+
+TEST(KernelRegistry, RefusesAReplacementThatItWouldNotAdd) {
+  KernelRegistry sut;
+  sut.add(std::make_unique<NamedKernel>("median"));
+  const Kernel* const old = sut.find("median");
+  EXPECT_THROW(sut.replace(nullptr), std::invalid_argument);
+  EXPECT_THROW(sut.replace(std::make_unique<NamedKernel>("a b")), std::invalid_argument);
+  EXPECT_EQ(sut.find("median"), old);
+  EXPECT_EQ(sut.all().size(), 1U);
+}
+
+TEST(KernelRegistry, NotesOneRefusalAFile) {
+  KernelRegistry sut;
+  EXPECT_TRUE(sut.refused().empty());
+  sut.add_refused({"/a.so", "no entry"});
+  sut.add_refused({"/b.so", "too old"});
+  sut.add_refused({"/a.so", "too new"});
+  ASSERT_EQ(sut.refused().size(), 2U);
+  EXPECT_EQ(sut.refused()[0].file, "/a.so");
+  EXPECT_EQ(sut.refused()[0].reason, "too new");
+  sut.forget_refused("/a.so");
+  sut.forget_refused("/c.so");
+  ASSERT_EQ(sut.refused().size(), 1U);
+  EXPECT_EQ(sut.refused()[0].file, "/b.so");
+}
+
 TEST(KernelRegistry, DescribesEveryParameterOfEveryKernel) {
   const KernelRegistry sut = KernelRegistry::with_builtin_kernels();
   for (const Kernel* const kernel : sut.all()) {

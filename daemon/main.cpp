@@ -4,6 +4,7 @@
 #include "daemon/options.hpp"
 #include "daemon/run_settings.hpp"
 #include "daemon/service/service_notice.hpp"
+#include "daemon/source_start.hpp"
 #include "daemon/stop_signals.hpp"
 #include "daemon/telemetry/log.hpp"
 #include "shared/socket_path.hpp"
@@ -44,10 +45,12 @@ ExitCode run(const LoadedOptions& loaded) {
   }
   ControlSettings settings = base;
   settings.backend_note = chosen.note;
-  const KernelRegistry kernels = KernelRegistry::with_builtin_kernels();
+  KernelRegistry kernels = KernelRegistry::with_builtin_kernels();
+  SourceKernels source_kernels =
+      start_source_kernels(options, chosen.device->properties(), kernels, log.logger());
   std::optional<Listener> listener(std::in_place, *path, options.socket_mode);
   ControlLoop loop(*listener, *chosen.device, kernels, settings, stop_signals.descriptor(),
-                   log.logger());
+                   log.logger(), &source_kernels);
   log.logger().info("overlapd {} serves {} ({}) on {}{}", OVERLAP_VERSION,
                     chosen.device->properties().backend, chosen.device->properties().name, *path,
                     chosen.note.empty() ? std::string() : "; " + chosen.note);

@@ -69,7 +69,8 @@ OptionsError::OptionsError(std::string file, std::size_t line, std::string key,
       line_(line),
       key_(std::move(key)) {}
 
-std::vector<ConfigEntry> parse_config(std::string_view text, const std::string& file) {
+std::vector<ConfigEntry> parse_config(std::string_view text, const std::string& file,
+                                      std::span<const std::string_view> repeatable) {
   std::vector<ConfigEntry> entries;
   if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) {
     text.remove_prefix(kByteOrderMark.size());
@@ -101,8 +102,9 @@ std::vector<ConfigEntry> parse_config(std::string_view text, const std::string& 
     if (const std::string reason = why_not_value(value); !reason.empty()) {
       throw OptionsError(file, line, key, reason);
     }
+    const bool repeats = std::ranges::find(repeatable, key) != repeatable.end();
     for (const ConfigEntry& entry : entries) {
-      if (entry.key == key) {
+      if (entry.key == key && !repeats) {
         throw OptionsError(file, line, key,
                            "given twice; the first is in line " + std::to_string(entry.line));
       }
@@ -112,7 +114,8 @@ std::vector<ConfigEntry> parse_config(std::string_view text, const std::string& 
   return entries;
 }
 
-std::vector<ConfigEntry> read_config_file(const std::string& file) {
+std::vector<ConfigEntry> read_config_file(const std::string& file,
+                                          std::span<const std::string_view> repeatable) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) {
     const std::error_code reason(errno, std::generic_category());
@@ -125,7 +128,7 @@ std::vector<ConfigEntry> read_config_file(const std::string& file) {
     // A directory, for one, opens and only then cannot be read.
     throw OptionsError(file, 0, "", std::string("cannot be read: ") + failure.what());
   }
-  return parse_config(text, file);
+  return parse_config(text, file, repeatable);
 }
 
 }  // namespace overlap

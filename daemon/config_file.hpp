@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -43,10 +44,14 @@ struct ConfigEntry {
 ///         what is written: a section, a line without `=`, an empty value, quotes around a value,
 ///         a `#` after a space (write comments on their own line), a control character,
 ///         a key given twice
-[[nodiscard]] std::vector<ConfigEntry> parse_config(std::string_view text, const std::string& file);
+/// @param repeatable keys that may be given twice all the same
+[[nodiscard]] std::vector<ConfigEntry> parse_config(
+    std::string_view text, const std::string& file,
+    std::span<const std::string_view> repeatable = {});
 
 /// Reads and splits a file.
 /// @throws OptionsError as `parse_config`, or if the file cannot be read
-[[nodiscard]] std::vector<ConfigEntry> read_config_file(const std::string& file);
+[[nodiscard]] std::vector<ConfigEntry> read_config_file(
+    const std::string& file, std::span<const std::string_view> repeatable = {});
 
 }  // namespace overlap

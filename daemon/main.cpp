@@ -5,6 +5,7 @@
 #include "daemon/plugin_start.hpp"
 #include "daemon/run_settings.hpp"
 #include "daemon/service/service_notice.hpp"
+#include "daemon/source_start.hpp"
 #include "daemon/stop_signals.hpp"
 #include "daemon/telemetry/log.hpp"
 #include "shared/socket_path.hpp"
@@ -47,9 +48,11 @@ ExitCode run(const LoadedOptions& loaded) {
   settings.backend_note = chosen.note;
   KernelRegistry kernels = KernelRegistry::with_builtin_kernels();
   start_plugins(options.kernel_paths, own_plugin_folder(), kernels, log.logger());
+  SourceKernels source_kernels =
+      start_source_kernels(options, chosen.device->properties(), kernels, log.logger());
   std::optional<Listener> listener(std::in_place, *path, options.socket_mode);
   ControlLoop loop(*listener, *chosen.device, kernels, settings, stop_signals.descriptor(),
-                   log.logger());
+                   log.logger(), &source_kernels);
   log.logger().info("overlapd {} serves {} ({}) on {}{}", OVERLAP_VERSION,
                     chosen.device->properties().backend, chosen.device->properties().name, *path,
                     chosen.note.empty() ? std::string() : "; " + chosen.note);

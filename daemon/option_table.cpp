@@ -2,6 +2,7 @@
 
 #include "daemon/option_value.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -100,6 +101,23 @@ const std::array kSettings{
         "spin: look for work without end; adaptive: for idle-spin, then sleep; sleep: at "
         "once",
         [](std::string_view text, Options& o) { o.wait = read_enum<Options::Wait>(text, kWaits); }},
+    OptionSetting{
+        "kernel-source", "",
+        "CUDA source of a kernel (*.cu), compiled at start and anew on SIGHUP; may be given "
+        "several times",
+        [](std::string_view text, Options& o) {
+          if (std::ranges::find(o.kernel_sources, text) != o.kernel_sources.end()) {
+            throw OptionValueError("'" + std::string(text) + "' is there twice");
+          }
+          o.kernel_sources.emplace_back(text);
+        },
+        true},
+    OptionSetting{"kernel-cache", "",
+                  "folder for compiled kernels, or off; default: chosen from the environment",
+                  [](std::string_view text, Options& o) { o.kernel_cache = std::string(text); }},
+    OptionSetting{"nvrtc-path", "",
+                  "NVRTC's library or its folder; default: where the system has it",
+                  [](std::string_view text, Options& o) { o.nvrtc_path = std::string(text); }},
     OptionSetting{
         "max-slots", "65536", "most slots of a channel",
         [](std::string_view text, Options& o) { o.max_slots = read_count(text, 1, 1U << 30U); }},

@@ -15,6 +15,9 @@ struct OptionSetting {
   const char* help;
   /// @throws OptionValueError
   void (*apply)(std::string_view text, Options& options);
+  /// May be given several times: each adds to what there is. Those of the command line take the place
+  /// of all of the file's.
+  bool repeats = false;
 };
 
 /// Every setting, in the order of the help. Thread safety: any.

@@ -58,6 +58,17 @@ struct Source {
   }
 };
 
+/// The settings that may be given several times.
+std::vector<std::string_view> repeatable_settings() {
+  std::vector<std::string_view> names;
+  for (const OptionSetting& setting : option_table()) {
+    if (setting.repeats) {
+      names.emplace_back(setting.name);
+    }
+  }
+  return names;
+}
+
 /// Boost's parser with everything off that reads more than what is written: no abbreviated names,
 /// no words without an option, no option taken for the value of another.
 std::vector<po::option> parse_arguments(const std::vector<std::string>& arguments,
@@ -80,6 +91,7 @@ std::vector<po::option> parse_arguments(const std::vector<std::string>& argument
     throw OptionsError(source.file, source.line, "", error.what());
   }
   std::vector<std::string> seen;
+  const std::vector<std::string_view> repeatable = repeatable_settings();
   for (const po::option& option : options) {
     const std::string& name = option.string_key;
     if (name.empty()) {
@@ -87,7 +99,8 @@ std::vector<po::option> parse_arguments(const std::vector<std::string>& argument
       throw OptionsError(source.file, source.line, "",
                          "unexpected word '" + word + "'; options are written --name VALUE");
     }
-    if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
+    if (std::find(seen.begin(), seen.end(), name) != seen.end() &&
+        std::find(repeatable.begin(), repeatable.end(), name) == repeatable.end()) {
       throw OptionsError(source.file, source.line, name, "given twice");
     }
     seen.push_back(name);
@@ -120,14 +133,26 @@ void apply(const po::option& option, const Source& source, LoadedOptions& loaded
     } catch (const OptionValueError& error) {
       throw OptionsError(source.file, source.line, option.string_key, error.what());
     }
-    loaded.origins[index].value = value;
-    loaded.origins[index].origin = source.origin();
+    OptionOrigin& origin = loaded.origins[index];
+    const bool adds = option_table()[index].repeats && !origin.value.empty();
+    origin.value = adds ? origin.value + ", " + value : value;
+    origin.origin = source.origin();
   }
 }
 
-void apply_file(const std::string& file, LoadedOptions& loaded) {
+/// @param given the command line, whose words take the place of what repeats in the file
+void apply_file(const std::string& file, const std::vector<po::option>& given,
+                LoadedOptions& loaded) {
   const po::options_description description = settings_description();
-  for (const ConfigEntry& entry : read_config_file(file)) {
+  const std::vector<std::string_view> repeatable = repeatable_settings();
+  for (const ConfigEntry& entry : read_config_file(file, repeatable)) {
+    const bool is_given =
+        std::any_of(given.begin(), given.end(),
+                    [&entry](const po::option& option) { return option.string_key == entry.key; });
+    if (is_given &&
+        std::find(repeatable.begin(), repeatable.end(), entry.key) != repeatable.end()) {
+      continue;
+    }
     const Source source{.file = file, .line = entry.line};
     std::string argument = "--";
     argument.append(entry.key).append("=").append(entry.value);
@@ -165,7 +190,7 @@ LoadedOptions load_options(const std::vector<std::string>& arguments) {
   }
   // The file first, so that the command line has the last word.
   if (const auto config = find("config"); config != options.end()) {
-    apply_file(config->value.front(), loaded);
+    apply_file(config->value.front(), options, loaded);
   }
   for (const po::option& option : options) {
     apply(option, Source{}, loaded);

@@ -47,6 +47,13 @@ struct Options {
   std::chrono::nanoseconds ahead_max = std::chrono::milliseconds(1);
   Wait wait = Wait::adaptive;
 
+  /// Files with CUDA source, each of one kernel.
+  std::vector<std::string> kernel_sources;
+  /// Empty: `kernel_cache_folder` chooses. `off`: none.
+  std::optional<std::string> kernel_cache;
+  /// Empty: wherever NVRTC is found.
+  std::optional<std::string> nvrtc_path;
+
   std::uint32_t max_slots = 65536;
   std::uint64_t max_slot_bytes = std::uint64_t{1} << 30U;
   std::uint64_t max_channel_bytes = std::uint64_t{4} << 30U;
@@ -107,8 +114,8 @@ struct LoadedOptions {
 /// Thread safety: any.
 /// @param arguments without the program's name
 /// @throws OptionsError naming file, line and key: unknown or abbreviated names, stray words, an
-///         option where a value belongs (`--socket --depth=3`), anything given twice, a value that
-///         is malformed or out of range
+///         option where a value belongs (`--socket --depth=3`), anything given twice that does not
+///         repeat, a value that is malformed or out of range
 [[nodiscard]] LoadedOptions load_options(const std::vector<std::string>& arguments);
 
 /// The text of `--help`.

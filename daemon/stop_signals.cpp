@@ -18,6 +18,7 @@ StopSignals::StopSignals() {
   sigemptyset(&stop);
   sigaddset(&stop, SIGTERM);
   sigaddset(&stop, SIGINT);
+  sigaddset(&stop, SIGHUP);
   const int result = pthread_sigmask(SIG_BLOCK, &stop, nullptr);
   if (result != 0) {
     throw std::system_error(result, std::generic_category(), "pthread_sigmask");

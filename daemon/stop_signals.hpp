@@ -4,14 +4,14 @@
 
 namespace overlap {
 
-/// Blocks the signals that ask to stop and hands them out as a descriptor; ignores SIGPIPE and SIGXFSZ. Made before
+/// Blocks the signals that ask to stop, or to read files again, and hands them out as a descriptor; ignores SIGPIPE and SIGXFSZ. Made before
 /// any thread, so that every thread has them blocked.
 class StopSignals {
  public:
   /// @throws std::system_error
   StopSignals();
 
-  /// A non-blocking signalfd for SIGTERM and SIGINT.
+  /// A non-blocking signalfd for SIGTERM and SIGINT, and for SIGHUP: read again.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
 
  private:

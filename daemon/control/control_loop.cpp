@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <system_error>
 
 namespace overlap {
@@ -28,7 +29,8 @@ void watch(EventPoll& poll, int fd, EventSource source) {
 }  // namespace
 
 ControlLoop::ControlLoop(Listener& listener, Device& device, const KernelRegistry& kernels,
-                         const ControlSettings& settings, int stop_signals, spdlog::logger& log)
+                         const ControlSettings& settings, int stop_signals, spdlog::logger& log,
+                         SourceKernels* source_kernels)
     : listener_(listener),
       device_(device),
       settings_(settings),
@@ -45,6 +47,9 @@ ControlLoop::ControlLoop(Listener& listener, Device& device, const KernelRegistr
   watch(poll_, listener_.descriptor(), EventSource::listener);
   watch(poll_, stop_signals_, EventSource::signals);
   watch(poll_, mailbox_.descriptor(), EventSource::mailbox);
+  if (source_kernels != nullptr && !source_kernels->empty()) {
+    reloader_.emplace(*source_kernels, [this] { mailbox_.post(SourcesRebuilt{}); });
+  }
 }
 
 ControlLoop::~ControlLoop() = default;
@@ -128,7 +133,9 @@ void ControlLoop::accept_all() {
 void ControlLoop::read_signals() {
   signalfd_siginfo info{};
   while (::read(stop_signals_, &info, sizeof info) == sizeof info) {
-    if (draining_) {
+    if (info.ssi_signo == SIGHUP) {
+      reload();
+    } else if (draining_) {
       log_.warn("asked to stop again: waiting for no job any longer");
       finish_drain();
     } else {
@@ -146,6 +153,8 @@ void ControlLoop::read_mail() {
       sessions_.on_removed(removed->channel);
     } else if (std::holds_alternative<EngineDrained>(mail)) {
       finish_drain();
+    } else if (std::holds_alternative<SourcesRebuilt>(mail)) {
+      reloader_->finish();
     } else if (const auto* lost = std::get_if<DeviceLost>(&mail)) {
       lost_code_ = lost->code;
     } else {
@@ -204,6 +213,18 @@ void ControlLoop::answer_status(const FileDescriptor& socket) {
   write_text(reply.device, device_.properties().name);
   write_text(reply.backend_note, settings_.backend_note);
   static_cast<void>(send_packet(socket, message_bytes(reply)));
+}
+
+void ControlLoop::reload() {
+  if (draining_) {
+    return;
+  }
+  if (!reloader_) {
+    log_.info("asked to reload: there is no kernel-source file, and nothing else is read again");
+    return;
+  }
+  log_.info("asked to reload: reading the kernel-source files again");
+  reloader_->request();
 }
 
 void ControlLoop::begin_drain() {

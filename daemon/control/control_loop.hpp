@@ -5,6 +5,7 @@
 #include "daemon/control/listener.hpp"
 #include "daemon/control/session_table.hpp"
 #include "daemon/engine/engine_thread.hpp"
+#include "daemon/source/source_reloader.hpp"
 
 #include <spdlog/logger.h>
 
@@ -41,11 +42,13 @@ enum class RunOutcome : std::uint8_t {
 /// Runs on the calling thread.
 class ControlLoop final : private EngineListener {
  public:
-  /// @param stop_signals a non-blocking signalfd for the signals that ask to stop, which every thread
-  ///        has blocked
+  /// @param stop_signals a non-blocking signalfd for the signals that ask to stop, and for SIGHUP,
+  ///        which every thread has blocked
+  /// @param source_kernels what is read again on SIGHUP, in the same registry; null for nothing
   /// @throws std::system_error, or what the engine throws
   ControlLoop(Listener& listener, Device& device, const KernelRegistry& kernels,
-              const ControlSettings& settings, int stop_signals, spdlog::logger& log);
+              const ControlSettings& settings, int stop_signals, spdlog::logger& log,
+              SourceKernels* source_kernels = nullptr);
   ~ControlLoop() override;
 
   /// Serves until a signal asks it to stop or the device is lost.
@@ -67,6 +70,7 @@ class ControlLoop final : private EngineListener {
   void check_deadlines();
   [[nodiscard]] int wait_limit_ms() const;
   void answer_status(const FileDescriptor& socket);
+  void reload();
   void begin_drain();
   void finish_drain();
 
@@ -85,6 +89,8 @@ class ControlLoop final : private EngineListener {
   bool draining_ = false;
   bool closing_ = false;
   std::optional<int> lost_code_;
+  /// Empty where there is nothing to read again.
+  std::optional<SourceReloader> reloader_;
   /// Written by the engine, read by those who would stall it.
   EngineLoad load_;
   // In this order they are made: the engine stops before the sessions unmap what it may look at, and

@@ -23,10 +23,12 @@ struct EngineDrained {};
 struct DeviceLost {
   int code;
 };
+/// The source kernels' files have been read again.
+struct SourcesRebuilt {};
 
 /// What other threads tell the control thread.
-using ControlMail =
-    std::variant<ChannelViolated, ChannelRemoved, EngineDrained, DeviceLost, PinReport>;
+using ControlMail = std::variant<ChannelViolated, ChannelRemoved, EngineDrained, DeviceLost,
+                                 SourcesRebuilt, PinReport>;
 
 /// Letters to the control thread and the eventfd that announces them.
 class ControlMailbox {

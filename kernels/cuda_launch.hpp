@@ -15,6 +15,7 @@ namespace overlap {
 ///         build without CUDA
 /// @pre the current device is the stream's; the items' pointers are device or mapped pinned memory
 [[nodiscard]] int launch_copy(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_saxpy(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_scale(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_transpose(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_vector_add(const overlap_batch& batch, OpaqueStream stream);

@@ -1,6 +1,7 @@
 #include "kernels/kernel_registry.hpp"
 
 #include "kernels/numeric/copy.hpp"
+#include "kernels/numeric/saxpy.hpp"
 #include "kernels/numeric/scale.hpp"
 #include "kernels/numeric/transpose.hpp"
 #include "kernels/numeric/vector_add.hpp"
@@ -26,6 +27,7 @@ bool is_kernel_name(std::string_view name) {
 KernelRegistry KernelRegistry::with_builtin_kernels() {
   KernelRegistry registry;
   registry.add(std::make_unique<CopyKernel>());
+  registry.add(std::make_unique<SaxpyKernel>());
   registry.add(std::make_unique<ScaleKernel>());
   registry.add(std::make_unique<TransposeKernel>());
   registry.add(std::make_unique<VectorAddKernel>());

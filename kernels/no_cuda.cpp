@@ -11,6 +11,7 @@ constexpr int kNotSupported = 801;
 bool built_with_cuda() noexcept { return false; }
 
 int launch_copy(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
+int launch_saxpy(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
 int launch_scale(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
 int launch_transpose(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {
   return kNotSupported;

@@ -8,6 +8,9 @@ std::vector<KernelSubject> numeric_subjects() {
   std::vector<KernelSubject> all = {{"copy", ElementKind::u8, 1},
                                     {"vector_add", ElementKind::f32, 2},
                                     {"vector_add:repeat=3", ElementKind::f32, 2}};
+  for (const char* const saxpy : {"saxpy:a=-0.1", "saxpy:a=1.000244140625", "saxpy:a=1e-45"}) {
+    all.push_back({saxpy, ElementKind::f32, 2});
+  }
   const std::pair<const char*, ElementKind> types[] = {{"u8", ElementKind::u8},
                                                        {"i16", ElementKind::i16},
                                                        {"i32", ElementKind::i32},

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -35,6 +36,17 @@ std::vector<std::string> names(const KernelRegistry& registry) {
   return result;
 }
 
+/// In alphabetical order.
+std::vector<std::string> builtin_names() {
+  return {
+      "copy",       //
+      "saxpy",      //
+      "scale",      //
+      "transpose",  //
+      "vector_add"  //
+  };
+}
+
 TEST(KernelRegistry, HoldsNothingAtFirst) {
   const KernelRegistry sut;
   EXPECT_TRUE(sut.all().empty());
@@ -43,7 +55,7 @@ TEST(KernelRegistry, HoldsNothingAtFirst) {
 
 TEST(KernelRegistry, KnowsTheBuiltinKernelsInAlphabeticalOrder) {
   const KernelRegistry sut = KernelRegistry::with_builtin_kernels();
-  EXPECT_EQ(names(sut), (std::vector<std::string>{"copy", "scale", "transpose", "vector_add"}));
+  EXPECT_EQ(names(sut), builtin_names());
 }
 
 TEST(KernelRegistry, FindsAKernelByItsWholeNameOnly) {
@@ -59,14 +71,16 @@ TEST(KernelRegistry, KeepsTheOrderWhenAKernelIsAddedLater) {
   KernelRegistry sut = KernelRegistry::with_builtin_kernels();
   sut.add(std::make_unique<NamedKernel>("median"));
   sut.add(std::make_unique<NamedKernel>("abs"));
-  EXPECT_EQ(names(sut), (std::vector<std::string>{"abs", "copy", "median", "scale", "transpose",
-                                                  "vector_add"}));
+  std::vector<std::string> expected = builtin_names();
+  expected.insert(expected.end(), {"abs", "median"});
+  std::ranges::sort(expected);
+  EXPECT_EQ(names(sut), expected);
 }
 
 TEST(KernelRegistry, RefusesANameThatIsTaken) {
   KernelRegistry sut = KernelRegistry::with_builtin_kernels();
   EXPECT_THROW(sut.add(std::make_unique<NamedKernel>("copy")), std::invalid_argument);
-  EXPECT_EQ(sut.all().size(), 4U);
+  EXPECT_EQ(names(sut), builtin_names());
 }
 
 TEST(KernelRegistry, RefusesANameThatAPipelineCannotHold) {

@@ -14,6 +14,7 @@ namespace overlap {
 /// @return a `cudaError_t` value of this launch alone, 0 for success; `cudaErrorNotSupported` in a
 ///         build without CUDA
 /// @pre the current device is the stream's; the items' pointers are device or mapped pinned memory
+[[nodiscard]] int launch_convert(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_copy(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_saxpy(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_scale(const overlap_batch& batch, OpaqueStream stream);

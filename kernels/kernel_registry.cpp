@@ -1,5 +1,6 @@
 #include "kernels/kernel_registry.hpp"
 
+#include "kernels/numeric/convert.hpp"
 #include "kernels/numeric/copy.hpp"
 #include "kernels/numeric/saxpy.hpp"
 #include "kernels/numeric/scale.hpp"
@@ -26,6 +27,7 @@ bool is_kernel_name(std::string_view name) {
 
 KernelRegistry KernelRegistry::with_builtin_kernels() {
   KernelRegistry registry;
+  registry.add(std::make_unique<ConvertKernel>());
   registry.add(std::make_unique<CopyKernel>());
   registry.add(std::make_unique<SaxpyKernel>());
   registry.add(std::make_unique<ScaleKernel>());

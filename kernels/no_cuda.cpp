@@ -10,6 +10,9 @@ constexpr int kNotSupported = 801;
 
 bool built_with_cuda() noexcept { return false; }
 
+int launch_convert(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {
+  return kNotSupported;
+}
 int launch_copy(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
 int launch_saxpy(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
 int launch_scale(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }

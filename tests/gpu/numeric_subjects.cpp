@@ -30,6 +30,33 @@ std::vector<KernelSubject> numeric_subjects() {
     all.push_back({"transpose:rows=" + std::to_string(rows) + ",cols=" + std::to_string(cols),
                    ElementKind::i32, rows * cols});
   }
+  const std::pair<const char*, ElementKind> converted[] = {
+      {"u8", ElementKind::u8},   {"i16", ElementKind::i16},   {"i32", ElementKind::i32},
+      {"f16", ElementKind::f16}, {"bf16", ElementKind::bf16}, {"f32", ElementKind::f32},
+      {"f64", ElementKind::f64}};
+  for (const auto& [from, from_kind] : converted) {
+    for (const auto& [to, to_kind] : converted) {
+      for (const char* const factors : {"", ",scale=-0.1,offset=0.7"}) {
+        all.push_back({"convert:from=" + std::string(from) + ",to=" + to + factors,
+                       from_kind,
+                       1,
+                       {},
+                       same_elements(to_kind)});
+      }
+    }
+  }
+  // Words and single elements, wide and narrow, ragged and whole tiles, many small frames.
+  const std::pair<std::size_t, std::size_t> wide_shapes[] = {
+      {1, 1},  {2, 3},   {7, 5},    {64, 64},   {128, 128}, {132, 260}, {131, 67},
+      {63, 4}, {4, 900}, {900, 33}, {130, 258}, {66, 1000}, {512, 512}};
+  for (const std::size_t width :
+       {std::size_t{1}, std::size_t{2}, std::size_t{8}, std::size_t{16}}) {
+    for (const auto& [rows, cols] : wide_shapes) {
+      all.push_back({"transpose:rows=" + std::to_string(rows) + ",cols=" + std::to_string(cols) +
+                         ",element_bytes=" + std::to_string(width),
+                     ElementKind::u8, rows * cols * width});
+    }
+  }
   return all;
 }
 

@@ -39,6 +39,7 @@ std::vector<std::string> names(const KernelRegistry& registry) {
 /// In alphabetical order.
 std::vector<std::string> builtin_names() {
   return {
+      "convert",    //
       "copy",       //
       "saxpy",      //
       "scale",      //

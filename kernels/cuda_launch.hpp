@@ -16,8 +16,12 @@ namespace overlap {
 /// @pre the current device is the stream's; the items' pointers are device or mapped pinned memory
 [[nodiscard]] int launch_convert(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_copy(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_fault(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_histogram(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_reduce(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_saxpy(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_scale(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_spin(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_transpose(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_vector_add(const overlap_batch& batch, OpaqueStream stream);
 

@@ -2,10 +2,17 @@
 
 #include "kernels/numeric/convert.hpp"
 #include "kernels/numeric/copy.hpp"
+#include "kernels/numeric/histogram.hpp"
+#include "kernels/numeric/reduce.hpp"
 #include "kernels/numeric/saxpy.hpp"
 #include "kernels/numeric/scale.hpp"
+#include "kernels/numeric/spin.hpp"
 #include "kernels/numeric/transpose.hpp"
 #include "kernels/numeric/vector_add.hpp"
+
+#if OVERLAP_TEST_KERNELS
+#include "kernels/numeric/fault.hpp"
+#endif
 
 #include <algorithm>
 #include <stdexcept>
@@ -29,10 +36,16 @@ KernelRegistry KernelRegistry::with_builtin_kernels() {
   KernelRegistry registry;
   registry.add(std::make_unique<ConvertKernel>());
   registry.add(std::make_unique<CopyKernel>());
+  registry.add(std::make_unique<HistogramKernel>());
+  registry.add(std::make_unique<ReduceKernel>());
   registry.add(std::make_unique<SaxpyKernel>());
   registry.add(std::make_unique<ScaleKernel>());
+  registry.add(std::make_unique<SpinKernel>());
   registry.add(std::make_unique<TransposeKernel>());
   registry.add(std::make_unique<VectorAddKernel>());
+#if OVERLAP_TEST_KERNELS
+  registry.add(std::make_unique<FaultKernel>());
+#endif
   return registry;
 }
 

@@ -13,6 +13,11 @@ namespace {
 
 constexpr std::uint32_t kVectorsInFlight = 4;
 
+template <class Integer>
+constexpr int kLow = std::numeric_limits<Integer>::min();
+template <class Integer>
+constexpr int kHigh = std::numeric_limits<Integer>::max();
+
 // The intrinsics round each step to nearest and are never fused, whatever the compiler's options.
 
 /// An integer becomes the low bits of 2^52, which is faster than the conversion instruction.
@@ -21,8 +26,7 @@ __device__ double to_f64(std::uint8_t x) {
 }
 __device__ double to_f64(std::int32_t x) {
   constexpr double kBias = -(0x1p52 + 0x1p31);
-  return __dadd_rn(__hiloint2double(0x4330'0000, x ^ std::numeric_limits<std::int32_t>::min()),
-                   kBias);
+  return __dadd_rn(__hiloint2double(0x4330'0000, x ^ kLow<int>), kBias);
 }
 __device__ double to_f64(std::int16_t x) { return to_f64(static_cast<std::int32_t>(x)); }
 __device__ double to_f64(__half x) { return static_cast<double>(__half2float(x)); }
@@ -38,13 +42,13 @@ struct Conversion {
   __device__ To operator()(From x) const {
     const double y = __dadd_rn(__dmul_rn(to_f64(x), scale), offset);
     if constexpr (std::is_integral_v<To>) {
-      const int low = std::numeric_limits<To>::min();
-      const int high = std::numeric_limits<To>::max();
       // The instruction saturates to 32 bits, and has an integer of its own for NaN. Of an integer
       // and finite factors there is none.
       const int nearest = __double2int_rn(y);
       const int number = std::is_integral_v<From> || y == y ? nearest : 0;
-      return static_cast<To>(min(max(number, low), high));
+      return static_cast<To>(number < kLow<To>    ? kLow<To>
+                             : number > kHigh<To> ? kHigh<To>
+                                                  : number);
     } else if constexpr (std::is_same_v<To, __half>) {
       return __double2half(y);
     } else if constexpr (std::is_same_v<To, __nv_bfloat16>) {

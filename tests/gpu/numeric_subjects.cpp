@@ -1,5 +1,6 @@
 #include "tests/gpu/kernel_subjects.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace overlap::test {
@@ -42,6 +43,42 @@ std::vector<KernelSubject> numeric_subjects() {
                        1,
                        {},
                        same_elements(to_kind)});
+      }
+    }
+  }
+  for (const char* const text :
+       {"histogram", "histogram:bins=1", "histogram:bins=10", "histogram:bins=255"}) {
+    all.push_back({text, ElementKind::u8, 1, {}, same_elements(ElementKind::i32)});
+  }
+  // From many copies of the bins to none, and bins beyond shared memory.
+  for (const char* const range :
+       {"bins=1,lower=-3e38,upper=3e38", "bins=7,lower=-2,upper=0.1", "bins=256", "bins=300",
+        "bins=5000,lower=-1,upper=1", "bins=12288,lower=-1e30,upper=1e30",
+        "bins=12289,lower=-1e30,upper=1e30", "bins=65536,lower=-1e30,upper=1e30"}) {
+    all.push_back({"histogram:type=f32," + std::string(range),
+                   ElementKind::f32,
+                   1,
+                   {},
+                   same_elements(ElementKind::i32)});
+  }
+  all.push_back({"spin:microseconds=20", ElementKind::u8, 1});
+  for (const char* const op : {"sum", "min", "max", "mean", "variance"}) {
+    for (const auto& [type, kind] : types) {
+      // A thread, a few and a warp a segment; segments that begin anywhere; more than one run.
+      for (const std::size_t length : {0, 1, 3, 4, 9, 16, 50, 64, 1000, 4097, 20'000}) {
+        KernelSubject subject{
+            "reduce:op=" + std::string(op) + ",type=" + type + ",length=" + std::to_string(length),
+            kind,
+            std::max<std::size_t>(length, 1),
+            {},
+            same_elements(ElementKind::f64)};
+        all.push_back(subject);
+        if (kind == ElementKind::f32 || kind == ElementKind::f64) {
+          // Awkward numbers make NaN of most sums.
+          subject.make_input =
+              kind == ElementKind::f32 ? finite_input<float> : finite_input<double>;
+          all.push_back(subject);
+        }
       }
     }
   }

@@ -64,6 +64,20 @@ void plant_awkward_floats(std::vector<std::byte>& bytes) {
   return bytes;
 }
 
+/// `count` finite floats of both signs and many magnitudes, for sums that are numbers in the end.
+template <class Float>
+[[nodiscard]] std::vector<std::byte> finite_input(std::size_t count, std::uint32_t seed = 1) {
+  std::mt19937 random(seed);
+  std::vector<std::byte> bytes(count * sizeof(Float));
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto fraction = static_cast<double>(random()) / 0x1p31 - 1.0;
+    const auto value =
+        static_cast<Float>(std::ldexp(fraction, static_cast<int>(random() % 40) - 20));
+    std::memcpy(&bytes[i * sizeof(Float)], &value, sizeof value);
+  }
+  return bytes;
+}
+
 template <class Element>
 [[nodiscard]] bool same_bits_or_both_nan(const std::byte* left, const std::byte* right) {
   Element a{};

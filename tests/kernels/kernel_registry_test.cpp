@@ -39,12 +39,18 @@ std::vector<std::string> names(const KernelRegistry& registry) {
 /// In alphabetical order.
 std::vector<std::string> builtin_names() {
   return {
-      "convert",    //
-      "copy",       //
-      "saxpy",      //
-      "scale",      //
-      "transpose",  //
-      "vector_add"  //
+    "convert",   //
+        "copy",  //
+#if OVERLAP_TEST_KERNELS
+        "fault",  //
+#endif
+        "histogram",  //
+        "reduce",     //
+        "saxpy",      //
+        "scale",      //
+        "spin",       //
+        "transpose",  //
+        "vector_add"  //
   };
 }
 

@@ -61,7 +61,7 @@ template <class Integer>
   constexpr double kLow = std::numeric_limits<Integer>::min();
   constexpr double kHigh = std::numeric_limits<Integer>::max();
   constexpr double kRound = 0x1.8p52;
-  y = y == y ? y : 0.0;
+  y = y == y ? y : 0.0;  // NOLINT(misc-redundant-expression): not so for NaN
   y = y < kLow ? kLow : y;
   y = y > kHigh ? kHigh : y;
   return static_cast<Integer>(static_cast<std::int32_t>((y + kRound) - kRound));

@@ -209,7 +209,8 @@ class ExtremeFold {
   }
   [[nodiscard]] [[gnu::always_inline]] constexpr Key key_of(Element x) const noexcept {
     if constexpr (std::is_floating_point_v<T>) {
-      return x == x ? static_cast<Key>(ordered(std::bit_cast<Key>(x)) ^ flip_) : kNaN;
+      const bool is_number = x == x;  // NOLINT(misc-redundant-expression): not so for NaN
+      return is_number ? static_cast<Key>(ordered(std::bit_cast<Key>(x)) ^ flip_) : kNaN;
     } else {
       return static_cast<Key>(static_cast<Key>(x) ^ flip_);
     }

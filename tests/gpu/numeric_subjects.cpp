@@ -5,6 +5,9 @@
 
 namespace overlap::test {
 
+/// Of segments: a thread, a few and a warp each; that begin anywhere; of more than one run.
+constexpr std::size_t kLengths[] = {0, 1, 3, 4, 9, 16, 50, 64, 1000, 4097, 20'000};
+
 std::vector<KernelSubject> numeric_subjects() {
   std::vector<KernelSubject> all = {{"copy", ElementKind::u8, 1},
                                     {"vector_add", ElementKind::f32, 2},
@@ -64,8 +67,7 @@ std::vector<KernelSubject> numeric_subjects() {
   all.push_back({"spin:microseconds=20", ElementKind::u8, 1});
   for (const char* const op : {"sum", "min", "max", "mean", "variance"}) {
     for (const auto& [type, kind] : types) {
-      // A thread, a few and a warp a segment; segments that begin anywhere; more than one run.
-      for (const std::size_t length : {0, 1, 3, 4, 9, 16, 50, 64, 1000, 4097, 20'000}) {
+      for (const std::size_t length : kLengths) {
         KernelSubject subject{
             "reduce:op=" + std::string(op) + ",type=" + type + ",length=" + std::to_string(length),
             kind,

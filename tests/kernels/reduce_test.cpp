@@ -8,6 +8,11 @@ constexpr std::string_view kTypes[] = {"u8", "i16", "i32", "f32", "f64"};
 constexpr ElementKind kKinds[] = {ElementKind::u8, ElementKind::i16, ElementKind::i32,
                                   ElementKind::f32, ElementKind::f64};
 
+/// Around the lanes of a run and around a run.
+constexpr std::size_t kFiniteCounts[] = {1,   2,    3,    5,    127,  128,
+                                         129, 4095, 4096, 4097, 9000, 100'003};
+constexpr std::size_t kLengths[] = {1, 2, 3, 4, 5, 7, 16, 31, 100, 1000, 5001};
+
 std::string reduce(std::string_view op, std::string_view type, std::uint64_t length = 0) {
   return "reduce:op=" + std::string(op) + ",type=" + std::string(type) +
          ",length=" + std::to_string(length);
@@ -40,7 +45,7 @@ TEST(ReduceKernel, EqualsTheReferenceForEveryOperationTypeAndSize) {
 
 TEST(ReduceKernel, EqualsTheReferenceForFiniteFloatsOfEverySize) {
   for (const std::string_view op : kOps) {
-    for (const std::size_t count : {1, 2, 3, 5, 127, 128, 129, 4095, 4096, 4097, 9000, 100'003}) {
+    for (const std::size_t count : kFiniteCounts) {
       ASSERT_TRUE(equals_reference(reduce(op, "f32"), {finite_input<float>(count)})) << count;
       ASSERT_TRUE(equals_reference(reduce(op, "f64"), {finite_input<double>(count)})) << count;
     }
@@ -56,7 +61,7 @@ TEST(ReduceKernel, EqualsTheReferenceForMoreRunsThanLanes) {
 
 TEST(ReduceKernel, EqualsTheReferenceForSegmentsOfEveryLength) {
   for (const std::string_view op : kOps) {
-    for (const std::uint64_t length : {1, 2, 3, 4, 5, 7, 16, 31, 100, 1000, 5001}) {
+    for (const std::size_t length : kLengths) {
       for (std::size_t type = 0; type < 3; ++type) {
         ASSERT_TRUE(equals_reference(reduce(op, kTypes[type], length),
                                      {awkward_input(kKinds[type], 7 * length, 1),

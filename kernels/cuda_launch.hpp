@@ -25,6 +25,14 @@ namespace overlap {
 [[nodiscard]] int launch_resize(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_scale(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_sobel(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_convert(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_copy(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_fault(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_histogram(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_reduce(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_saxpy(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_scale(const overlap_batch& batch, OpaqueStream stream);
+[[nodiscard]] int launch_spin(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_transpose(const overlap_batch& batch, OpaqueStream stream);
 [[nodiscard]] int launch_vector_add(const overlap_batch& batch, OpaqueStream stream);
 

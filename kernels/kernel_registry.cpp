@@ -5,13 +5,22 @@
 #include "kernels/imaging/lut.hpp"
 #include "kernels/imaging/resize.hpp"
 #include "kernels/imaging/sobel.hpp"
+#include "kernels/numeric/convert.hpp"
 #include "kernels/numeric/copy.hpp"
+#include "kernels/numeric/histogram.hpp"
+#include "kernels/numeric/reduce.hpp"
+#include "kernels/numeric/saxpy.hpp"
 #include "kernels/numeric/scale.hpp"
+#include "kernels/numeric/spin.hpp"
 #include "kernels/numeric/transpose.hpp"
 #include "kernels/numeric/vector_add.hpp"
 #include "kernels/signal/fir.hpp"
 #include "kernels/signal/integrate.hpp"
 #include "kernels/signal/power_spectrum.hpp"
+
+#if OVERLAP_TEST_KERNELS
+#include "kernels/numeric/fault.hpp"
+#endif
 
 #include <algorithm>
 #include <stdexcept>
@@ -43,6 +52,7 @@ void check_kernel(const Kernel* kernel) {
 
 KernelRegistry KernelRegistry::with_builtin_kernels() {
   KernelRegistry registry;
+  registry.add(std::make_unique<ConvertKernel>());
   registry.add(std::make_unique<CopyKernel>());
   registry.add(std::make_unique<GaussianBlurKernel>());
   registry.add(std::make_unique<GrayscaleKernel>());
@@ -55,6 +65,16 @@ KernelRegistry KernelRegistry::with_builtin_kernels() {
   registry.add(std::make_unique<FirKernel>());
   registry.add(std::make_unique<IntegrateKernel>());
   registry.add(std::make_unique<PowerSpectrumKernel>());
+  registry.add(std::make_unique<HistogramKernel>());
+  registry.add(std::make_unique<ReduceKernel>());
+  registry.add(std::make_unique<SaxpyKernel>());
+  registry.add(std::make_unique<ScaleKernel>());
+  registry.add(std::make_unique<SpinKernel>());
+  registry.add(std::make_unique<TransposeKernel>());
+  registry.add(std::make_unique<VectorAddKernel>());
+#if OVERLAP_TEST_KERNELS
+  registry.add(std::make_unique<FaultKernel>());
+#endif
   return registry;
 }
 

@@ -20,8 +20,8 @@ constexpr std::array<std::string_view, 5> kTypeNames = {"u8", "i16", "i32", "f32
 constexpr std::array<std::uint64_t, 5> kTypeBytes = {1, 2, 4, 4, 8};
 
 constexpr std::array<Parameter, 3> kParameters = {
-    Parameter{"a", ParameterType::real, {.f64 = 1.0}, -kLargest, kLargest, "", "factor", {}},
-    Parameter{"b", ParameterType::real, {.f64 = 0.0}, -kLargest, kLargest, "", "offset", {}},
+    Parameter{"a", ParameterType::real, {.f64 = 1.0}, -kLargest, kLargest, "", "factor", {}, true},
+    Parameter{"b", ParameterType::real, {.f64 = 0.0}, -kLargest, kLargest, "", "offset", {}, true},
     Parameter{"type",
               ParameterType::choice,
               {.choice_index = static_cast<std::uint64_t>(ScaleType::f32)},

@@ -19,7 +19,8 @@ struct ScaleParams {
 /// `scale`: every element x becomes a * x + b, rounded twice: after the product and after the sum,
 /// never fused. Host, CUDA and reference agree bit for bit (NaN payloads aside).
 ///
-/// f32: `a` and `b` are rounded to f32 once, then both steps are f32 arithmetic.
+/// f32: `a` and `b` are rounded to f32 once, then both steps are f32 arithmetic. A channel's factor
+/// that becomes infinite by that is refused; a job's own becomes infinite, as IEEE 754 says.
 /// f64: both steps are f64 arithmetic.
 /// NaN, infinities and denormals follow IEEE 754; denormals are kept.
 /// u8, i16, i32: both steps in f64, then to the nearest integer, ties to even, then saturated to

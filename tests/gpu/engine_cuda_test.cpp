@@ -96,7 +96,7 @@ TEST_F(EngineCuda, APipelineOfSeveralKernelsEqualsItsReference) {
 TEST_F(EngineCuda, JobsOfOneChannelFinishWhileAnothersKernelIsCertainlyRunning) {
   PinnedSpinWord word(device());
   registry_.add(std::make_unique<SpinKernel>(word.get()));
-  PinnedProducer busy(device(), 1, "spin", {.slot_count = 2}, registry_);
+  PinnedProducer busy(device(), 1, "spin_until_released", {.slot_count = 2}, registry_);
   PinnedProducer other(device(), 2, "copy",
                        {.slot_count = 8, .input_bytes = 1U << 20U, .output_bytes = 1U << 20U},
                        registry_);
@@ -134,7 +134,7 @@ TEST_F(EngineCuda, ALaunchThatFailsEndsItsOwnJobAlone) {
   PinnedSpinWord word(device());
   word.release();
   registry_.add(std::make_unique<SpinKernel>(word.get(), 2048));
-  PinnedProducer wrong(device(), 1, "spin", {.slot_count = 2}, registry_);
+  PinnedProducer wrong(device(), 1, "spin_until_released", {.slot_count = 2}, registry_);
   PinnedProducer right(device(), 2, "copy", {.slot_count = 2}, registry_);
   Engine sut(device(), {}, listener_);
   sut.add(wrong->make_channel(), 0);

@@ -3,6 +3,8 @@
 #include "tests/kernels/awkward_input.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,13 @@ struct KernelSubject {
   std::vector<std::byte> table{};
   /// Empty: every bit counts, NaN payloads aside.
   Comparison difference{};
+  /// Makes the input of so many elements, from a seed; empty: `awkward_input` of the kind.
+  std::function<std::vector<std::byte>(std::size_t, std::uint32_t)> make_input{};
+
+  [[nodiscard]] std::vector<std::byte> input(std::size_t granules, std::uint32_t seed = 1) const {
+    const std::size_t elements = granules * granule_elements;
+    return make_input ? make_input(elements, seed) : awkward_input(kind, elements, seed);
+  }
 };
 
 [[nodiscard]] std::vector<KernelSubject> imaging_subjects();

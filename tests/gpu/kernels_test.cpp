@@ -53,8 +53,7 @@ TEST_F(KernelsOnGpu, EqualTheReferenceForEverySizeInEitherMemory) {
   for (const KernelSubject& subject : kernel_subjects()) {
     for (const Place place : {Place::device, Place::pinned}) {
       for (const std::size_t count : granule_counts(subject, kLargeElements)) {
-        expect_equal(subject, place,
-                     {awkward_input(subject.kind, count * subject.granule_elements)});
+        expect_equal(subject, place, {subject.input(count)});
         if (HasFatalFailure()) {
           FAIL() << count << " granules";
         }
@@ -73,8 +72,7 @@ TEST_F(KernelsOnGpu, EqualTheReferenceForBatchesOfEveryLength) {
       for (std::size_t job = 0; job < jobs; ++job) {
         // Sizes in turn, 0 among them, and one large job among small ones.
         const std::size_t count = job % 7 == 5 ? 0 : job == 2 ? large : small[job % small.size()];
-        inputs.push_back(awkward_input(subject.kind, count * subject.granule_elements,
-                                       static_cast<std::uint32_t>(job)));
+        inputs.push_back(subject.input(count, static_cast<std::uint32_t>(job)));
       }
       for (const Place place : {Place::device, Place::pinned}) {
         expect_equal(subject, place, inputs);

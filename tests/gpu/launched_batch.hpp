@@ -191,6 +191,19 @@ class LaunchedBatch {
     return testing::AssertionSuccess();
   }
 
+  [[nodiscard]] std::uint32_t status(std::size_t index) const { return reports()[index].status; }
+  [[nodiscard]] std::uint64_t output_bytes(std::size_t index) const {
+    return reports()[index].output_bytes;
+  }
+  /// The first bytes of job `index`'s output. @pre the launch is over
+  [[nodiscard]] std::vector<std::byte> output(std::size_t index, std::size_t bytes) const {
+    std::vector<std::byte> got(bytes);
+    check(cudaMemcpy(got.data(), output_->device() + output_offsets_[index], bytes,
+                     cudaMemcpyDefault),
+          "cudaMemcpy");
+    return got;
+  }
+
   /// @pre the place is pinned
   [[nodiscard]] volatile float* pinned_input() const {
     return reinterpret_cast<volatile float*>(input_->host());

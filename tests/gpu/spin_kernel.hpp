@@ -26,7 +26,7 @@ class SpinKernel final : public Kernel {
   explicit SpinKernel(SpinWord* word, std::uint32_t block_threads = kDefaultBlockThreads) noexcept
       : word_(word), block_threads_(block_threads) {}
 
-  [[nodiscard]] std::string_view name() const noexcept override { return "spin"; }
+  [[nodiscard]] std::string_view name() const noexcept override { return "spin_until_released"; }
   [[nodiscard]] std::string_view summary() const noexcept override {
     return "waits until it is released, then copies";
   }

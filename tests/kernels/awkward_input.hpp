@@ -16,10 +16,10 @@
 namespace overlap::test {
 
 /// How the bytes of a test array are to be read.
-enum class ElementKind : std::uint8_t { u8, i16, i32, f32, f64 };
+enum class ElementKind : std::uint8_t { u8, i16, i32, f32, f64, f16, bf16 };
 
 [[nodiscard]] constexpr std::size_t element_bytes(ElementKind kind) {
-  constexpr std::size_t kBytes[] = {1, 2, 4, 4, 8};
+  constexpr std::size_t kBytes[] = {1, 2, 4, 4, 8, 2, 2};
   return kBytes[static_cast<std::size_t>(kind)];
 }
 
@@ -64,6 +64,20 @@ void plant_awkward_floats(std::vector<std::byte>& bytes) {
   return bytes;
 }
 
+/// `count` finite floats of both signs and many magnitudes, for sums that are numbers in the end.
+template <class Float>
+[[nodiscard]] std::vector<std::byte> finite_input(std::size_t count, std::uint32_t seed = 1) {
+  std::mt19937 random(seed);
+  std::vector<std::byte> bytes(count * sizeof(Float));
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto fraction = static_cast<double>(random()) / 0x1p31 - 1.0;
+    const auto value =
+        static_cast<Float>(std::ldexp(fraction, static_cast<int>(random() % 40) - 20));
+    std::memcpy(&bytes[i * sizeof(Float)], &value, sizeof value);
+  }
+  return bytes;
+}
+
 template <class Element>
 [[nodiscard]] bool same_bits_or_both_nan(const std::byte* left, const std::byte* right) {
   Element a{};
@@ -71,6 +85,16 @@ template <class Element>
   std::memcpy(&a, left, sizeof a);
   std::memcpy(&b, right, sizeof b);
   return std::memcmp(left, right, sizeof a) == 0 || (std::isnan(a) && std::isnan(b));
+}
+
+/// For the bits of a float of 16 bits, whose infinity has the bits `infinity`.
+[[nodiscard]] inline bool same_bits_or_both_nan(std::uint16_t infinity, const std::byte* left,
+                                                const std::byte* right) {
+  std::uint16_t a{};
+  std::uint16_t b{};
+  std::memcpy(&a, left, sizeof a);
+  std::memcpy(&b, right, sizeof b);
+  return a == b || ((a & 0x7fffU) > infinity && (b & 0x7fffU) > infinity);
 }
 
 /// Where two arrays differ first, NaN payloads aside; empty if nowhere.
@@ -83,9 +107,11 @@ template <class Element>
   for (std::size_t at = 0; at < got.size(); at += width) {
     const std::byte* const a = &got[at];
     const std::byte* const b = &expected[at];
-    const bool same = kind == ElementKind::f32   ? same_bits_or_both_nan<float>(a, b)
-                      : kind == ElementKind::f64 ? same_bits_or_both_nan<double>(a, b)
-                                                 : std::memcmp(a, b, width) == 0;
+    const bool same = kind == ElementKind::f32    ? same_bits_or_both_nan<float>(a, b)
+                      : kind == ElementKind::f64  ? same_bits_or_both_nan<double>(a, b)
+                      : kind == ElementKind::f16  ? same_bits_or_both_nan(0x7c00, a, b)
+                      : kind == ElementKind::bf16 ? same_bits_or_both_nan(0x7f80, a, b)
+                                                  : std::memcmp(a, b, width) == 0;
     if (!same) {
       return "element " + std::to_string(at / width) + " of " + std::to_string(got.size() / width) +
              " differs";

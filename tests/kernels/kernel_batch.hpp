@@ -109,6 +109,14 @@ class KernelBatch {
     stage_.kernel->run(batch);
   }
 
+  /// Values that the jobs bring instead of the channel's; nothing is planned anew.
+  void give_jobs(ParameterValues params) {
+    stage_.params = std::move(params);
+    for (RoomyItem& item : items_) {
+      item.item.params = stage_.params.data();
+    }
+  }
+
   /// As before a channel's first job.
   void reset_state() { std::ranges::fill(state_.span(), std::byte{}); }
   [[nodiscard]] std::span<std::byte> state() { return state_.span(); }

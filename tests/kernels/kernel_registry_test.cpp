@@ -37,6 +37,18 @@ std::vector<std::string> names(const KernelRegistry& registry) {
   return result;
 }
 
+/// In alphabetical order.
+std::vector<std::string> builtin_names() {
+  std::vector<std::string> all = {"convert",   "copy",      "fir",   "gaussian_blur",  "grayscale",
+                                  "histogram", "integrate", "lut",   "power_spectrum", "reduce",
+                                  "resize",    "saxpy",     "scale", "sobel",          "spin",
+                                  "transpose", "vector_add"};
+#if OVERLAP_TEST_KERNELS
+  all.insert(all.begin() + 2, "fault");
+#endif
+  return all;
+}
+
 TEST(KernelRegistry, HoldsNothingAtFirst) {
   const KernelRegistry sut;
   EXPECT_TRUE(sut.all().empty());
@@ -45,23 +57,7 @@ TEST(KernelRegistry, HoldsNothingAtFirst) {
 
 TEST(KernelRegistry, KnowsTheBuiltinKernelsInAlphabeticalOrder) {
   const KernelRegistry sut = KernelRegistry::with_builtin_kernels();
-  EXPECT_TRUE(std::ranges::is_sorted(names(sut)));
-  for (const std::string_view name : {
-           "copy",
-           "fir",
-           "gaussian_blur",
-           "grayscale",
-           "integrate",
-           "lut",
-           "power_spectrum",
-           "resize",
-           "scale",
-           "sobel",
-           "transpose",
-           "vector_add",
-       }) {
-    EXPECT_NE(sut.find(name), nullptr) << name;
-  }
+  EXPECT_EQ(names(sut), builtin_names());
 }
 
 TEST(KernelRegistry, FindsAKernelByItsWholeNameOnly) {
@@ -77,19 +73,16 @@ TEST(KernelRegistry, KeepsTheOrderWhenAKernelIsAddedLater) {
   KernelRegistry sut = KernelRegistry::with_builtin_kernels();
   sut.add(std::make_unique<NamedKernel>("median"));
   sut.add(std::make_unique<NamedKernel>("abs"));
-  const std::vector<std::string> all = names(sut);
-  EXPECT_TRUE(std::ranges::is_sorted(all));
-  EXPECT_EQ(all.size(), KernelRegistry::with_builtin_kernels().all().size() + 2);
-  EXPECT_NE(sut.find("abs"), nullptr);
-  EXPECT_NE(sut.find("median"), nullptr);
+  std::vector<std::string> expected = builtin_names();
+  expected.insert(expected.end(), {"abs", "median"});
+  std::ranges::sort(expected);
+  EXPECT_EQ(names(sut), expected);
 }
 
 TEST(KernelRegistry, RefusesANameThatIsTaken) {
   KernelRegistry sut = KernelRegistry::with_builtin_kernels();
-  const std::size_t before = sut.all().size();
   EXPECT_THROW(sut.add(std::make_unique<NamedKernel>("copy")), std::invalid_argument);
-  EXPECT_EQ(names(sut), names(KernelRegistry::with_builtin_kernels()));
-  EXPECT_EQ(sut.all().size(), before);
+  EXPECT_EQ(names(sut), builtin_names());
 }
 
 TEST(KernelRegistry, RefusesANameThatAPipelineCannotHold) {

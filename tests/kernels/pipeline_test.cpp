@@ -61,11 +61,11 @@ struct BadText {
 
 const std::vector<BadText>& bad_texts() {
   static const std::vector<BadText> kTexts = {
-      {"", {"the pipeline is empty", "transpose, vector_add"}},
-      {"|", {"stage 1 ''", "is empty", "transpose, vector_add"}},
+      {"", {"the pipeline is empty", "copy, ", ", vector_add"}},
+      {"|", {"stage 1 ''", "is empty", "copy, ", ", vector_add"}},
       {"copy|", {"stage 2 ''", "is empty"}},
       {"copy||copy", {"stage 2 ''", "is empty"}},
-      {"blur", {"stage 1 'blur'", "unknown kernel 'blur'", "transpose, vector_add"}},
+      {"blur", {"stage 1 'blur'", "unknown kernel 'blur'", "copy, ", ", vector_add"}},
       {" copy", {"unknown kernel ' copy'"}},
       {"Copy", {"unknown kernel 'Copy'"}},
       {"copy | copy", {"unknown kernel 'copy '"}},

@@ -147,6 +147,20 @@ TEST(ScaleKernel, RefusesFactorsThatAreInfiniteInSinglePrecision) {
   EXPECT_NO_THROW((void)stage_of("scale:a=3.4e38,type=f32"));
 }
 
+TEST(ScaleKernel, TakesAJobsFactorThatIsInfiniteInSinglePrecisionAsInfinite) {
+  Stage stage = stage_of("scale");
+  ASSERT_TRUE(stage.kernel->parameters()[0].per_job && stage.kernel->parameters()[1].per_job);
+  KernelBatch sut(stage, {bytes_of(std::vector<float>{1, -1, 0})});
+  stage.params[0].f64 = -1e39;
+  sut.give_jobs(stage.params);
+  sut.run();
+  const auto result = elements_of<float>(sut.output(0));
+  EXPECT_EQ(result[0], -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(result[1], std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(result[2])) << "infinity times zero";
+  EXPECT_TRUE(sut.matches_reference(ElementKind::f32));
+}
+
 TEST(ByteLookup, GivesTheSameInEveryWayThisMachineCan) {
   ByteTable table{};
   for (std::size_t value = 0; value < table.size(); ++value) {

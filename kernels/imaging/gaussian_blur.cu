@@ -48,18 +48,39 @@ struct WeightBytes {
   std::uint32_t high;
 };
 
-/// @param distances of the four, of which every `step` is a pixel
-[[nodiscard]] __device__ WeightBytes weight_bytes(const std::uint16_t* taps, std::uint32_t radius,
-                                                  const std::int32_t (&distances)[4],
-                                                  std::uint32_t step) {
-  WeightBytes bytes{0, 0};
-  for (std::uint32_t i = 0; i < 4; ++i) {
-    const auto distance = static_cast<std::uint32_t>(abs(distances[i]));
-    if (distance % step == 0 && distance / step <= radius) {
-      const std::uint32_t tap = taps[distance / step];
-      bytes.low |= (tap & 0xffU) << (8 * i);
-      bytes.high |= (tap >> 8U) << (8 * i);
+/// Weights by distance, 0 beyond the radius: no lane has to ask how far that is.
+struct DistanceWeights {
+  static constexpr std::uint32_t kCount = 160;
+  static constexpr std::int32_t kNone = kCount - 1;
+  /// By bytes across, of which only every `channels`-th has a weight.
+  std::uint16_t across[kCount];
+  /// By rows down.
+  std::uint16_t down[kCount];
+
+  /// @pre every thread of the block calls it; a barrier follows
+  __device__ void fill(const FusedBlur& blur) {
+    const std::uint32_t distance = threadIdx.x;
+    const std::uint32_t channels = blur.tiles.shape.channels;
+    if (distance < kCount) {
+      across[distance] = distance % channels == 0 && distance <= blur.reach()
+                             ? blur.taps[distance / channels]
+                             : std::uint16_t{0};
+      down[distance] = distance <= blur.radius ? blur.taps[distance] : std::uint16_t{0};
     }
+  }
+};
+// The last byte of a third chunk, seen from the first column of the lowest window.
+static_assert(DistanceWeights::kCount > 3 * kChunkBytes + kHalo + kColumns);
+static_assert(DistanceWeights::kCount <= kBlockThreads);
+
+[[nodiscard]] __device__ WeightBytes weight_bytes(const std::uint16_t* weights,
+                                                  const std::int32_t (&distances)[4]) {
+  WeightBytes bytes{0, 0};
+#pragma unroll
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    const std::uint32_t weight = weights[abs(distances[i])];
+    bytes.low |= (weight & 0xffU) << (8 * i);
+    bytes.high |= (weight >> 8U) << (8 * i);
   }
   return bytes;
 }
@@ -75,7 +96,7 @@ struct LaneWeights {
   /// The third strip alone: its weights for the lower two bytes.
   WeightBytes third_strip;
 
-  __device__ void find(const FusedBlur& blur, const std::uint16_t* taps) {
+  __device__ void find(const FusedBlur& blur, const DistanceWeights& by_distance) {
     const auto high = static_cast<std::int32_t>(threadIdx.x % 32 / 4);
     const auto low = static_cast<std::int32_t>(threadIdx.x % 4);
     const auto before = static_cast<std::int32_t>(blur.window_before());
@@ -88,16 +109,16 @@ struct LaneWeights {
         const std::int32_t byte = 32 * chunk + part / 2 * 16 + 4 * low;
         const std::int32_t nearest = byte - before - column;
         const WeightBytes bytes =
-            weight_bytes(taps, blur.radius, {nearest, nearest + 1, nearest + 2, nearest + 3},
-                         blur.tiles.shape.channels);
+            weight_bytes(by_distance.across, {nearest, nearest + 1, nearest + 2, nearest + 3});
         across_low[chunk][part] = bytes.low;
         across_high[chunk][part] = bytes.high;
       }
     }
     // Output row `high` of a strip is row `high + radius` of the window.
     const std::int32_t row = 2 * low - radius - high;
-    first_strips = weight_bytes(taps, blur.radius, {row, row + 1, row + 8, row + 9}, 1);
-    third_strip = weight_bytes(taps, blur.radius, {row + 16, row + 17, 1000, 1000}, 1);
+    first_strips = weight_bytes(by_distance.down, {row, row + 1, row + 8, row + 9});
+    third_strip = weight_bytes(
+        by_distance.down, {row + 16, row + 17, DistanceWeights::kNone, DistanceWeights::kNone});
   }
 };
 
@@ -188,13 +209,11 @@ __global__ void __launch_bounds__(kBlockThreads, resident_blocks(kChunks))
                const __grid_constant__ FusedBlur blur) {
   __shared__ __align__(16) std::uint8_t tile[kLoadedRows * kPitch];
   __shared__ __align__(16) std::uint8_t result[kTileRows * kResultPitch];
-  __shared__ std::uint16_t taps[kFusedBlurRadius + 1];
-  if (threadIdx.x <= kFusedBlurRadius) {
-    taps[threadIdx.x] = blur.taps[threadIdx.x];
-  }
+  __shared__ DistanceWeights by_distance;
+  by_distance.fill(blur);
   __syncthreads();
   LaneWeights<kChunks> weights;
-  weights.find(blur, taps);
+  weights.find(blur, by_distance);
   const std::uint32_t high = threadIdx.x % 32 / 4;
   const std::uint32_t low = threadIdx.x % 4;
   const std::uint8_t* const window = tile + high * kPitch + kHalo - blur.window_before() + 4 * low;

@@ -36,7 +36,7 @@ void add_grayscale(std::vector<KernelSubject>& all) {
 }
 
 void add_lut(std::vector<KernelSubject>& all) {
-  for (const std::size_t channels : {1, 3, 4}) {
+  for (const std::size_t channels : {1U, 3U, 4U}) {
     for (const bool per_channel : {false, true}) {
       const std::size_t tables = per_channel ? channels : 1;
       all.push_back({"lut:channels=" + std::to_string(channels) +

@@ -31,7 +31,7 @@ TEST(GaussianBlurKernel, EqualsTheReferenceForEverySmallShapeSigmaAndBorder) {
   constexpr std::size_t kSides[] = {1, 2, 3, 17, 40};
   for (const std::size_t width : kSides) {
     for (const std::size_t height : kSides) {
-      for (const std::size_t channels : {1, 3, 4}) {
+      for (const std::size_t channels : {1U, 3U, 4U}) {
         for (const std::string_view sigma : kSigmas) {
           if (width * height > 100 && sigma == "50") {
             continue;
@@ -53,7 +53,7 @@ TEST(GaussianBlurKernel, EqualsTheReferenceForLongAndLargeFrames) {
   const std::pair<std::size_t, std::size_t> shapes[] = {{1, 1025}, {1025, 1}, {255, 9},
                                                         {256, 9},  {257, 9},  {320, 200}};
   for (const auto& [width, height] : shapes) {
-    for (const std::size_t channels : {1, 3, 4}) {
+    for (const std::size_t channels : {1U, 3U, 4U}) {
       for (const std::string_view sigma : {"1.5", "5"}) {
         expect_equal(blur(width, height, channels, sigma),
                      {awkward_input(ElementKind::u8, width * height * channels)});

@@ -29,7 +29,7 @@ TEST(ResizeKernel, EqualsTheReferenceForEverySmallShape) {
     for (const std::size_t height : kSides) {
       for (const std::size_t out_width : kSides) {
         for (const std::size_t out_height : kSides) {
-          for (const std::size_t channels : {1, 3, 4}) {
+          for (const std::size_t channels : {1U, 3U, 4U}) {
             expect_equal(resize(width, height, channels, out_width, out_height),
                          {awkward_input(ElementKind::u8, width * height * channels)});
           }
@@ -44,7 +44,7 @@ TEST(ResizeKernel, EqualsTheReferenceForLongAndLargeFrames) {
                                    {320, 200, 641, 399}, {100, 100, 512, 99}, {2, 2, 1030, 7},
                                    {65'535, 1, 1, 1},    {1, 1, 65'535, 1}};
   for (const auto& [width, height, out_width, out_height] : shapes) {
-    for (const std::size_t channels : {1, 3, 4}) {
+    for (const std::size_t channels : {1U, 3U, 4U}) {
       expect_equal(resize(width, height, channels, out_width, out_height),
                    {awkward_input(ElementKind::u8, width * height * channels)});
     }

@@ -1,7 +1,8 @@
 # What we link, each behind a name that hides how this build gets it:
 #   overlap::program_options  overlap::spdlog  overlap::systemd  overlap::json  overlap::zeromq
-# The last three always exist; OVERLAP_HAVE_SYSTEMD, OVERLAP_HAVE_JSON and OVERLAP_HAVE_ZEROMQ (0 or
-# 1 in the code, a variable here) say whether there is anything in them.
+#   overlap::png
+# The last four always exist; OVERLAP_HAVE_SYSTEMD, OVERLAP_HAVE_JSON, OVERLAP_HAVE_ZEROMQ and
+# OVERLAP_HAVE_PNG (0 or 1 in the code, a variable here) say whether there is anything in them.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
@@ -76,6 +77,14 @@ if(BUILD_TESTING AND NOT OVERLAP_ZEROMQ STREQUAL "OFF")
   set(zeromq_found ${cppzmq_FOUND})
 endif()
 overlap_optional(ZEROMQ "${zeromq_found}" "libzmq3-dev cppzmq-dev" cppzmq)
+
+# What overlap-photo writes; nothing else has it.
+set(png_found FALSE)
+if(BUILD_TESTING AND NOT OVERLAP_PNG STREQUAL "OFF")
+  find_package(PNG 1.6 QUIET)
+  set(png_found ${PNG_FOUND})
+endif()
+overlap_optional(PNG "${png_found}" libpng-dev PNG::PNG)
 
 if(BUILD_TESTING)
   find_package(GTest REQUIRED)

@@ -25,6 +25,7 @@ template <std::uint32_t kTables, class Items>
 __global__ void __launch_bounds__(kLutThreads)
     look_up_items(const __grid_constant__ Items items, std::uint32_t item_count) {
   __shared__ std::uint32_t spread[kTables * kSpreadBytes / sizeof(std::uint32_t)];
+  __shared__ std::uint32_t plain[kTables * kTableBytes / sizeof(std::uint32_t)];
   const auto* const bytes = reinterpret_cast<const std::uint8_t*>(spread);
   const std::uint32_t lane_offset = threadIdx.x % kLanes * 4;
   const std::uint64_t step = std::uint64_t{gridDim.x} * kLutThreads;
@@ -34,10 +35,14 @@ __global__ void __launch_bounds__(kLutThreads)
     if (item.input_bytes == 0) {
       continue;  // for the whole block
     }
-    const auto* const table = static_cast<const std::uint32_t*>(item.table);
+    const auto* const table = static_cast<const std::uint8_t*>(item.table);
     __syncthreads();  // the tables of the item before this one are no longer needed
+    for (std::uint32_t at = threadIdx.x; at < kTables * kTableBytes; at += kLutThreads) {
+      reinterpret_cast<std::uint8_t*>(plain)[at] = table[at];
+    }
+    __syncthreads();
     for (std::uint32_t at = threadIdx.x; at < kTables * kSpreadBytes / 4; at += kLutThreads) {
-      spread[at] = table[at / kLanes];
+      spread[at] = plain[at / kLanes];
     }
     __syncthreads();
     const auto* const input = static_cast<const uint4*>(item.input);

@@ -59,13 +59,17 @@ struct FilterLoop {
         Floats group2{};
         Floats group3{};
         for (std::size_t k = first; k < end; ++k) {
-          Floats x[kVectors];
-          __builtin_memcpy(x, newest - k * lanes, sizeof x);
+          const float* const from = newest - k * lanes;
           const float h = taps[k];
-          group0 += h * x[0];
-          group1 += h * x[1];
-          group2 += h * x[2];
-          group3 += h * x[3];
+          Floats x;
+          __builtin_memcpy(&x, from, sizeof x);
+          group0 += h * x;
+          __builtin_memcpy(&x, from + kVectorFloats, sizeof x);
+          group1 += h * x;
+          __builtin_memcpy(&x, from + 2 * kVectorFloats, sizeof x);
+          group2 += h * x;
+          __builtin_memcpy(&x, from + 3 * kVectorFloats, sizeof x);
+          group3 += h * x;
         }
         sum0 += group0;
         sum1 += group1;

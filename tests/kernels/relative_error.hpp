@@ -29,7 +29,7 @@ namespace overlap::test {
       rest /= factor;
     }
   }
-  const double tolerance = 4 * 0x1p-24 * (std::log2(static_cast<double>(n)) + 2);
+  const double tolerance = 0x1p-24 * (std::log2(static_cast<double>(n)) + 2);
   return rest == 1 ? tolerance : 4 * tolerance;
 }
 

@@ -44,11 +44,11 @@ install(FILES
 install(EXPORT overlapd-kernel-targets NAMESPACE overlap:: DESTINATION ${package_folder})
 install(EXPORT overlapd-targets NAMESPACE overlap:: DESTINATION ${package_folder})
 
-set(OVERLAP_PLUGIN_FOLDER ${CMAKE_INSTALL_LIBDIR}/overlapd/kernels)
+set(OVERLAP_INSTALLED_PLUGINS ${CMAKE_INSTALL_LIBDIR}/overlapd/kernels)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/overlapdConfig.cmake.in
   ${PROJECT_BINARY_DIR}/overlapdConfig.cmake
   INSTALL_DESTINATION ${package_folder}
-  PATH_VARS OVERLAP_PLUGIN_FOLDER)
+  PATH_VARS OVERLAP_INSTALLED_PLUGINS)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/overlapdConfigVersion.cmake
   COMPATIBILITY SameMajorVersion)
 install(FILES

@@ -1,8 +1,8 @@
 # overlapd_add_plugin(<name> <source>...)
 #
 # Makes <name>.so, a plug-in for overlapd: nothing of it is visible but the entry, it has no `lib` in
-# front of its name, and links nothing of overlapd. Others than its owner may not write to it, or
-# the daemon would refuse it. Put it into a folder of `kernel-path`, or install it to
+# front of its name, and links nothing of overlapd. Where the umask lets a group write, that is taken
+# away from the file and the folder that it is built in: the daemon would refuse both. Put it into a folder of `kernel-path`, or install it to
 # overlapd_PLUGIN_FOLDER.
 function(overlapd_add_plugin name)
   add_library(${name} MODULE ${ARGN})

@@ -1,5 +1,6 @@
+#include "kernels/plugin_declaration.hpp"
+
 #include "kernels/parameter_text.hpp"
-#include "kernels/plugin_kernel.hpp"
 #include "kernels/plugin_text.hpp"
 
 #include <cstddef>

@@ -139,7 +139,11 @@ int run(int argc, char** argv) {
                  "(OVERLAP_JSON=ON)\n";
     return kUsage;
   }
-  if (command == "status" && name.empty() && !as_json) {
+  if (command == "status") {
+    if (!name.empty() || as_json) {
+      std::cerr << "overlapctl: status takes neither a name nor --json\n";
+      return kUsage;
+    }
     return show_status(socket);
   }
   if (command == "kernels") {

@@ -52,7 +52,7 @@ bool is_readable(const StopSignals& sut) {
 
 TEST_F(StopSignalsTest, HandOutWhatAsksToStop) {
   const StopSignals sut;
-  for (const int signal : {SIGTERM, SIGINT}) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
     EXPECT_FALSE(is_readable(sut));
     ASSERT_EQ(::raise(signal), 0);
     EXPECT_TRUE(is_readable(sut));

@@ -116,6 +116,9 @@ TEST(Options, AreAllReadFromTheCommandLine) {
                                              "--copy-from-batch-bytes=3MiB",
                                              "--ahead-max=2ms",
                                              "--wait=sleep",
+                                             "--kernel-source=/k/a.cu",
+                                             "--kernel-cache=/k",
+                                             "--nvrtc-path=/n",
                                              "--max-slots=128",
                                              "--max-slot-bytes=64M",
                                              "--max-channel-bytes=1G",
@@ -153,6 +156,9 @@ TEST(Options, AreAllReadFromTheCommandLine) {
   EXPECT_EQ(sut.copy_from_batch_bytes, 3'145'728U);
   EXPECT_EQ(sut.ahead_max, 2ms);
   EXPECT_EQ(sut.wait, Options::Wait::sleep);
+  EXPECT_EQ(sut.kernel_sources, std::vector<std::string>{"/k/a.cu"});
+  EXPECT_EQ(sut.kernel_cache, "/k");
+  EXPECT_EQ(sut.nvrtc_path, "/n");
   EXPECT_EQ(sut.max_slots, 128U);
   EXPECT_EQ(sut.max_slot_bytes, 67'108'864U);
   EXPECT_EQ(sut.max_channel_bytes, 1'073'741'824U);

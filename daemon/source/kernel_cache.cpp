@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -94,9 +95,10 @@ KernelCache::KernelCache(std::optional<std::string> folder, spdlog::logger& log)
 
 std::string KernelCache::entry_path(std::string_view key) const {
   constexpr std::string_view kDigits = "0123456789abcdef";
+  const std::uint64_t hash = hash_of(key);
   std::string name;
   for (unsigned shift = 64; shift != 0; shift -= 4) {
-    name += kDigits[hash_of(key) >> (shift - 4) & 0xfU];
+    name += kDigits[hash >> (shift - 4) & 0xfU];
   }
   return *folder_ + "/" + name + ".kernel";
 }

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace overlap {
@@ -94,6 +96,17 @@ TEST(ConfigFile, RefusesWhatCouldMeanSomethingElseWithFileLineAndKey) {
       EXPECT_EQ(what.find("overlapd.conf:" + std::to_string(refused.line)), 0U) << what;
     }
   }
+}
+
+TEST(ConfigFile, TakesWhatMayRepeatAsOftenAsItIsThere) {
+  constexpr std::array<std::string_view, 1> kRepeatable{"path"};
+  const auto sut = parse_config("path=/a\nlanes=4\npath=/b\npath=/a", kFile, kRepeatable);
+  ASSERT_EQ(sut.size(), 4U);
+  EXPECT_EQ(sut[0].value, "/a");
+  EXPECT_EQ(sut[2].value, "/b");
+  EXPECT_EQ(sut[3].line, 4U);
+  EXPECT_THROW(static_cast<void>(parse_config("lanes=4\nlanes=4", kFile, kRepeatable)),
+               OptionsError);
 }
 
 TEST(ConfigFile, RefusesAFileThatIsNotThereOrIsADirectory) {

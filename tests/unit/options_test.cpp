@@ -71,6 +71,9 @@ TEST(Options, AreTheDefaultsOfTheStructWithoutArguments) {
   EXPECT_EQ(sut.copy_from_batch_bytes, defaults.copy_from_batch_bytes);
   EXPECT_EQ(sut.ahead_max, defaults.ahead_max);
   EXPECT_EQ(sut.wait, defaults.wait);
+  EXPECT_EQ(sut.kernel_sources, defaults.kernel_sources);
+  EXPECT_EQ(sut.kernel_cache, defaults.kernel_cache);
+  EXPECT_EQ(sut.nvrtc_path, defaults.nvrtc_path);
   EXPECT_EQ(sut.max_slots, defaults.max_slots);
   EXPECT_EQ(sut.max_slot_bytes, defaults.max_slot_bytes);
   EXPECT_EQ(sut.max_channel_bytes, defaults.max_channel_bytes);
@@ -114,6 +117,9 @@ TEST(Options, AreAllReadFromTheCommandLine) {
                                              "--copy-from-batch-bytes=3MiB",
                                              "--ahead-max=2ms",
                                              "--wait=sleep",
+                                             "--kernel-source=/k/a.cu",
+                                             "--kernel-cache=/k",
+                                             "--nvrtc-path=/n",
                                              "--max-slots=128",
                                              "--max-slot-bytes=64M",
                                              "--max-channel-bytes=1G",
@@ -153,6 +159,9 @@ TEST(Options, AreAllReadFromTheCommandLine) {
   EXPECT_EQ(sut.copy_from_batch_bytes, 3'145'728U);
   EXPECT_EQ(sut.ahead_max, 2ms);
   EXPECT_EQ(sut.wait, Options::Wait::sleep);
+  EXPECT_EQ(sut.kernel_sources, std::vector<std::string>{"/k/a.cu"});
+  EXPECT_EQ(sut.kernel_cache, "/k");
+  EXPECT_EQ(sut.nvrtc_path, "/n");
   EXPECT_EQ(sut.max_slots, 128U);
   EXPECT_EQ(sut.max_slot_bytes, 67'108'864U);
   EXPECT_EQ(sut.max_channel_bytes, 1'073'741'824U);
@@ -233,6 +242,7 @@ TEST(Options, RefuseACommandLineThatCouldMeanSomethingElse) {
            {{"--version=3"}, "version", "argument"},
            // Given twice.
            {{"--depth=2", "--depth=2"}, "depth", "given twice"},
+           {{"--kernel-source=a", "--kernel-source=a"}, "kernel-source", "there twice"},
            {{"--config=/a", "--config=/b"}, "config", "given twice"},
            // Numbers that are not what they seem.
            {{"--max-slots=-1"}, "max-slots", "'-1'"},
@@ -327,6 +337,27 @@ TEST(Options, KeepFileValuesAsTheyAreWritten) {
 
 TEST(Options, TakeAValueThatLooksLikeAnOptionIfItIsJoined) {
   EXPECT_EQ(load_options({"--socket=--depth=3"}).options.socket_path, "--depth=3");
+}
+
+TEST(Options, CollectWhatMayBeGivenSeveralTimes) {
+  const LoadedOptions sut = load_options({"--kernel-source=a.cu", "--depth=2", "--kernel-source",
+                                          "b.cu", "--kernel-cache=off", "--nvrtc-path=/n"});
+  EXPECT_EQ(sut.options.kernel_sources, (std::vector<std::string>{"a.cu", "b.cu"}));
+  EXPECT_EQ(sut.options.kernel_cache, "off");
+  EXPECT_EQ(sut.options.nvrtc_path, "/n");
+  EXPECT_EQ(origin_of(sut, "kernel-source").value, "a.cu, b.cu");
+  EXPECT_EQ(origin_of(sut, "kernel-source").origin, "command line");
+}
+
+TEST(Options, TakeTheCommandLinesListInsteadOfTheFiles) {
+  const ConfigFixture file("kernel-source = a.cu\nkernel-source = b.cu\n");
+  const LoadedOptions of_file = load_options({"--config", file.path()});
+  EXPECT_EQ(of_file.options.kernel_sources, (std::vector<std::string>{"a.cu", "b.cu"}));
+  EXPECT_EQ(origin_of(of_file, "kernel-source").origin, file.path() + ":2");
+  const LoadedOptions sut =
+      load_options({"--config", file.path(), "--kernel-source=c.cu", "--kernel-source=a.cu"});
+  EXPECT_EQ(sut.options.kernel_sources, (std::vector<std::string>{"c.cu", "a.cu"}));
+  EXPECT_EQ(origin_of(sut, "kernel-source").value, "c.cu, a.cu");
 }
 
 TEST(Options, RefuseAFileThatIsNotThere) {

@@ -52,7 +52,7 @@ bool is_readable(const StopSignals& sut) {
 
 TEST_F(StopSignalsTest, HandOutWhatAsksToStop) {
   const StopSignals sut;
-  for (const int signal : {SIGTERM, SIGINT}) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
     EXPECT_FALSE(is_readable(sut));
     ASSERT_EQ(::raise(signal), 0);
     EXPECT_TRUE(is_readable(sut));
@@ -71,7 +71,8 @@ TEST_F(StopSignalsTest, BlockTheirSignalsAndNoOthers) {
   const StopSignals sut;
   EXPECT_TRUE(is_blocked(SIGTERM));
   EXPECT_TRUE(is_blocked(SIGINT));
-  for (const int signal : {SIGHUP, SIGUSR1, SIGSEGV, SIGCHLD, SIGPIPE}) {
+  EXPECT_TRUE(is_blocked(SIGHUP));
+  for (const int signal : {SIGUSR1, SIGSEGV, SIGCHLD, SIGPIPE}) {
     EXPECT_FALSE(is_blocked(signal)) << signal;
   }
 }
@@ -79,7 +80,9 @@ TEST_F(StopSignalsTest, BlockTheirSignalsAndNoOthers) {
 TEST_F(StopSignalsTest, AreBlockedInEveryThreadMadeLater) {
   const StopSignals sut;
   bool blocked = false;
-  std::thread([&] { blocked = is_blocked(SIGTERM) && is_blocked(SIGINT); }).join();
+  std::thread([&] {
+    blocked = is_blocked(SIGTERM) && is_blocked(SIGINT) && is_blocked(SIGHUP);
+  }).join();
   EXPECT_TRUE(blocked);
 }
 

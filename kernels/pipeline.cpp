@@ -209,25 +209,84 @@ std::uint64_t Pipeline::largest_input_bytes(std::uint64_t capacity_bytes) const 
 }
 
 std::vector<std::byte> Pipeline::reference(std::span<const std::byte> input) const {
-  const PipelinePlanOrRefusal planned = plan(input.size());
+  return ReferenceRun(*this).run(input);
+}
+
+void check_tables(const Pipeline& pipeline, std::span<const StageTable> tables) {
+  const std::vector<Stage>& stages = pipeline.stages();
+  std::vector<bool> given(stages.size(), false);
+  for (const StageTable& table : tables) {
+    if (table.stage_index >= stages.size()) {
+      throw PipelineError("there is a table for stage " + std::to_string(table.stage_index + 1) +
+                          ", the pipeline has " + std::to_string(stages.size()) +
+                          "; name one of its stages");
+    }
+    const Stage& stage = stages[table.stage_index];
+    const std::string where = "stage " + std::to_string(table.stage_index + 1) + " (" +
+                              std::string(stage.kernel->name()) + ")";
+    if (given[table.stage_index]) {
+      throw PipelineError(where + " has two tables; give one");
+    }
+    given[table.stage_index] = true;
+    const std::uint64_t wanted = stage.kernel->table_bytes(stage.params);
+    if (wanted == 0) {
+      throw PipelineError(where + " takes no table; leave it out");
+    }
+    if (table.bytes.size() != wanted) {
+      throw PipelineError(where + " needs a table of " + std::to_string(wanted) +
+                          " bytes, this one has " + std::to_string(table.bytes.size()) + ": " +
+                          std::string(stage.kernel->table_help()));
+    }
+  }
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const std::uint64_t wanted = stages[i].kernel->table_bytes(stages[i].params);
+    if (wanted != 0 && !given[i]) {
+      throw PipelineError("stage " + std::to_string(i + 1) + " (" +
+                          std::string(stages[i].kernel->name()) + ") needs a table of " +
+                          std::to_string(wanted) +
+                          " bytes: " + std::string(stages[i].kernel->table_help()));
+    }
+  }
+}
+
+ReferenceRun::ReferenceRun(const Pipeline& pipeline, std::span<const StageTable> tables)
+    : pipeline_(pipeline), kept_(pipeline.stages().size()) {
+  check_tables(pipeline, tables);
+  for (const StageTable& table : tables) {
+    kept_[table.stage_index].table = table.bytes;
+  }
+}
+
+std::vector<std::byte> ReferenceRun::run(std::span<const std::byte> input) {
+  const PipelinePlanOrRefusal planned = pipeline_.plan(input.size());
   if (const auto* const refusal = std::get_if<Refusal>(&planned)) {
     throw PipelineError(refusal->text);
   }
   std::vector<std::byte> bytes(input.begin(), input.end());
-  for (const Stage& stage : stages_) {
-    if (bytes.empty()) {
-      break;
-    }
+  for (std::size_t i = 0; i < kept_.size() && !bytes.empty(); ++i) {
+    const Stage& stage = pipeline_.stages()[i];
     // The bytes that really reach a stage may be fewer than the bound that was planned with.
     const PlanOrRefusal sizes = stage.kernel->plan(stage.params, bytes.size());
     if (const auto* const refusal = std::get_if<Refusal>(&sizes)) {
       throw PipelineError(refusal->text);
     }
-    std::vector<std::byte> output(std::get<Plan>(sizes).max_output_bytes);
-    output.resize(stage.kernel->reference({stage.params, bytes, output}));
+    const Plan& plan = std::get<Plan>(sizes);
+    Kept& kept = kept_[i];
+    if (kept.state.size() < plan.state_bytes) {
+      kept.state.resize(plan.state_bytes);
+    }
+    std::vector<std::byte> output(plan.max_output_bytes);
+    output.resize(stage.kernel->reference(
+        {stage.params, bytes, output, kept.table, std::span(kept.state).first(plan.state_bytes)}));
     bytes = std::move(output);
   }
   return bytes;
+}
+
+void ReferenceRun::reset() {
+  for (Kept& kept : kept_) {
+    std::ranges::fill(kept.state, std::byte{});
+  }
 }
 
 }  // namespace overlap

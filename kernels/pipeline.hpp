@@ -69,13 +69,49 @@ class Pipeline {
   /// else it is the largest found in a bounded search down from the capacity.
   [[nodiscard]] std::uint64_t largest_input_bytes(std::uint64_t capacity_bytes) const;
 
-  /// Runs every stage's reference one after the other.
-  /// @throws PipelineError if `plan` refuses the input's size
+  /// Runs every stage's reference one after the other, as a channel's first job.
+  /// @throws PipelineError if `plan` refuses the input's size, or a stage needs a table
   [[nodiscard]] std::vector<std::byte> reference(std::span<const std::byte> input) const;
 
  private:
   std::string text_;
   std::vector<Stage> stages_;
+};
+
+/// Bytes for a stage's table; a stage is named by its index, from 0.
+struct StageTable {
+  std::size_t stage_index = 0;
+  std::vector<std::byte> bytes{};
+};
+
+/// Sees that every stage has the table that it needs, and no stage one that it does not.
+/// @throws PipelineError naming the stage, the bytes it needs and those it got
+void check_tables(const Pipeline& pipeline, std::span<const StageTable> tables);
+
+/// A pipeline's reference over the jobs of one channel, in their order: stages keep their state from
+/// job to job. Restricted: one thread.
+class ReferenceRun {
+ public:
+  /// @param pipeline is used as long as this lives
+  /// @throws PipelineError as `check_tables`
+  explicit ReferenceRun(const Pipeline& pipeline, std::span<const StageTable> tables = {});
+
+  /// The output of the next job. A stage that makes nothing ends it: the stages behind see no job.
+  /// @throws PipelineError if `Pipeline::plan` refuses the input's size; no state has changed then
+  [[nodiscard]] std::vector<std::byte> run(std::span<const std::byte> input);
+  /// The next job finds every stage as the first one did.
+  void reset();
+
+ private:
+  struct Kept {
+    std::vector<std::byte> table;
+    /// Grows to what the largest job needs.
+    std::vector<std::byte> state;
+  };
+
+  const Pipeline& pipeline_;
+  /// One for each stage.
+  std::vector<Kept> kept_;
 };
 
 }  // namespace overlap

@@ -178,7 +178,7 @@ void Channel::update_table(const SubmissionEntry& entry, std::uint64_t now_ns) {
                           .reserved_1 = 0},
                          entry.job_id);
   if (uploaded == nullptr) {
-    finish_update(entry.job_id, {.status = JobStatus::kernel_failed, .detail_code = kOutOfMemory},
+    finish_update(entry.job_id, {.status = JobStatus::request_refused, .detail_code = kOutOfMemory},
                   now_ns);
     return;
   }

@@ -288,7 +288,7 @@ std::size_t Engine::harvest_uploads(std::uint64_t now_ns) {
       channel.finish_update(job_id,
                             query.state == EventState::ready
                                 ? JobEnd{}
-                                : JobEnd{.status = JobStatus::kernel_failed,
+                                : JobEnd{.status = JobStatus::request_refused,
                                          .detail_code = static_cast<std::uint32_t>(query.code)},
                             now_ns);
     }

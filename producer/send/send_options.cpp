@@ -34,6 +34,10 @@ po::options_description describe() {
       "the daemon's socket (default: $OVERLAPD_SOCKET, $XDG_RUNTIME_DIR/overlapd.sock if it "
       "exists, /run/overlapd/overlapd.sock)");
   add("kernel", po::value<std::string>(), "what to run, for example scale:a=2,b=1 (required)");
+  add("table", po::value<std::vector<std::string>>(),
+      "STAGE=FILE: the bytes of a kernel's table; the pipeline's stages are counted from 1. Once "
+      "for "
+      "every stage that needs one");
   add("input", po::value<std::string>(), "FILE, - for standard input, or pattern (default)");
   add("input-bytes", po::value<std::string>(), "length of the pattern");
   add("slot-bytes", po::value<std::string>(),
@@ -71,6 +75,17 @@ std::uint64_t read_size(std::string_view name, std::string_view text, std::uint6
                      " bytes; write 4096, 64KiB, 1MiB, 1GiB");
   }
   return *value;
+}
+
+TableFile read_table(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals + 1 == text.size()) {
+    throw UsageError("--table: '" + text +
+                     "' is not STAGE=FILE; write --table 1=taps.f32 for the first stage");
+  }
+  const std::uint64_t stage =
+      read_number("table", std::string_view(text).substr(0, equals), 1, 256);
+  return {static_cast<std::uint8_t>(stage - 1), text.substr(equals + 1)};
 }
 
 po::variables_map parse(std::span<const std::string> words) {
@@ -140,6 +155,11 @@ SendOptions read_send_options(std::span<const std::string> words) {
   }
   options.socket_path = text("socket");
   options.kernel = text("kernel").value_or("");
+  if (values.count("table") != 0) {
+    for (const std::string& table : values["table"].as<std::vector<std::string>>()) {
+      options.tables.push_back(read_table(table));
+    }
+  }
   options.input = text("input").value_or(options.input);
   options.output = text("output");
   options.verify = values.count("verify") != 0;

@@ -6,6 +6,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace overlap {
 
@@ -15,10 +16,20 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A file whose bytes are the table of a stage.
+struct TableFile {
+  /// From 0.
+  std::uint8_t stage_index = 0;
+  std::string path{};
+
+  friend bool operator==(const TableFile&, const TableFile&) = default;
+};
+
 /// The command line of `overlap-send`.
 struct SendOptions {
   std::optional<std::string> socket_path{};
   std::string kernel{};
+  std::vector<TableFile> tables{};
   /// A path, `-` or `pattern`.
   std::string input = "pattern";
   /// Of the pattern; empty: `count` whole slots.

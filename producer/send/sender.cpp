@@ -49,19 +49,20 @@ void check_length(const Pipeline& pipeline, const std::string& name, std::uint64
 }
 
 Sender::Sender(Producer& producer, const Pipeline& pipeline, InputSource& source, OutputSink* sink,
-               StopRequest& stop, ProgressBar& progress, const SendOptions& options)
+               StopRequest& stop, ProgressBar& progress, const SendOptions& options,
+               std::span<const StageTable> tables)
     : producer_(producer),
       pipeline_(pipeline),
       source_(source),
       sink_(sink),
       stop_(stop),
       progress_(progress),
-      verify_(options.verify),
       kind_(element_kind(pipeline)),
       passes_left_(options.reads_pattern() ? 1 : options.count) {
   report_.kernel = pipeline.text();
   report_.backend = producer.backend();
-  if (verify_) {
+  if (options.verify) {
+    reference_.emplace(pipeline, tables);
     report_.verified = true;
   }
   if (const auto pass_bytes = source_.pass_bytes()) {
@@ -213,13 +214,13 @@ void Sender::take(const Result& result) {
   if (!result.ok()) {
     report_.failure =
         "job " + std::to_string(job_number(result.job_id())) + ": " + result.status_text();
-    if (verify_) {
+    if (reference_) {
       report_.verified = false;
     }
     return;
   }
   report_.output_bytes += result.output_bytes();
-  if (verify_ && !same_result(kind_, pipeline_.reference(result.input()), result.output())) {
+  if (reference_ && !is_right(result)) {
     report_.verified = false;
     report_.failure = "job " + std::to_string(job_number(result.job_id())) +
                       ": the result is not that of the kernel's reference";
@@ -228,6 +229,14 @@ void Sender::take(const Result& result) {
     sink_->write(result.output());
   }
   progress_.show(report_.input_bytes);
+}
+
+bool Sender::is_right(const Result& result) {
+  if (result.discontinuity()) {
+    // The daemon began anew with this job, and says so.
+    reference_->reset();
+  }
+  return same_result(kind_, reference_->run(result.input()), result.output());
 }
 
 }  // namespace overlap

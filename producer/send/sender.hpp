@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace overlap {
@@ -30,9 +31,11 @@ void check_length(const Pipeline& pipeline, const std::string& name, std::uint64
 class Sender {
  public:
   /// @param sink null for none
+  /// @param tables those that the channel was attached with
   /// @pre every job but the last one of a pass has exactly the producer's `input_bytes`
   Sender(Producer& producer, const Pipeline& pipeline, InputSource& source, OutputSink* sink,
-         StopRequest& stop, ProgressBar& progress, const SendOptions& options);
+         StopRequest& stop, ProgressBar& progress, const SendOptions& options,
+         std::span<const StageTable> tables = {});
 
   /// Until the input ends, a job fails or a signal comes; what is under way is finished.
   /// @throws InputError, OutputError, ProducerError
@@ -49,6 +52,7 @@ class Sender {
   void take_next();
   void take_ready();
   void take(const Result& result);
+  [[nodiscard]] bool is_right(const Result& result);
 
   Producer& producer_;
   const Pipeline& pipeline_;
@@ -56,7 +60,8 @@ class Sender {
   OutputSink* sink_;
   StopRequest& stop_;
   ProgressBar& progress_;
-  bool verify_;
+  /// Of all jobs in their order, where results are to be verified.
+  std::optional<ReferenceRun> reference_;
   ElementKind kind_;
   std::uint64_t passes_left_;
   std::uint64_t left_in_pass_ = 0;

@@ -37,6 +37,12 @@ TEST(SendOptions, ReadsEveryOption) {
   EXPECT_EQ(sut.resume_timeout, std::chrono::milliseconds(1500));
 }
 
+TEST(SendOptions, CountsTheStagesOfTablesFromOne) {
+  const SendOptions sut = read({"--kernel=fir|lut", "--table", "1=taps", "--table=2=a=b"});
+  EXPECT_EQ(sut.tables, (std::vector<TableFile>{{0, "taps"}, {1, "a=b"}}));
+  EXPECT_TRUE(read({"--kernel=copy"}).tables.empty());
+}
+
 TEST(SendOptions, AllowsAnEmptyPattern) {
   EXPECT_EQ(read({"--kernel=copy", "--input-bytes=0"}).input_bytes, 0U);
 }
@@ -67,7 +73,10 @@ INSTANTIATE_TEST_SUITE_P(
         std::vector<std::string>{"--input-bytes=8", "--count=2"},
         std::vector<std::string>{"--input-bytes=8", "--input=file"},
         std::vector<std::string>{"--input=-", "--count=2"},
-        std::vector<std::string>{"--json", "--output=-"}));
+        std::vector<std::string>{"--json", "--output=-"}, std::vector<std::string>{"--table=taps"},
+        std::vector<std::string>{"--table=1="}, std::vector<std::string>{"--table==taps"},
+        std::vector<std::string>{"--table=0=taps"}, std::vector<std::string>{"--table=257=taps"},
+        std::vector<std::string>{"--table=x=taps"}));
 
 TEST(SendOptions, HelpNamesEveryExitCode) {
   EXPECT_TRUE(read({"--help"}).help);

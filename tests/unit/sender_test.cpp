@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <csignal>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -14,6 +15,33 @@ namespace overlap::testing {
 namespace {
 
 constexpr std::uint64_t kJobBytes = 1024;
+
+/// Gives the input, each byte changed by the table's only one; from a channel's second job on also by
+/// 1.
+class XorTable final : public Kernel {
+ public:
+  std::string_view name() const noexcept override { return "xor_table"; }
+  std::string_view summary() const noexcept override { return "for a test"; }
+  std::span<const Parameter> parameters() const noexcept override { return {}; }
+  std::uint64_t table_bytes(ParameterView /*params*/) const noexcept override { return 1; }
+  std::uint64_t granule_bytes(ParameterView /*params*/) const noexcept override { return 1; }
+  PlanOrRefusal plan(ParameterView /*params*/, std::uint64_t input_bytes) const override {
+    Plan plan;
+    plan.max_output_bytes = input_bytes;
+    plan.state_bytes = 1;
+    return plan;
+  }
+  void run(const overlap_batch& /*batch*/) const override {}
+  bool has_cuda() const noexcept override { return false; }
+  int launch(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) const override { return 1; }
+  std::uint64_t reference(const ReferenceJob& job) const override {
+    for (std::size_t i = 0; i < job.input.size(); ++i) {
+      job.output[i] = job.input[i] ^ job.table[0] ^ job.state[0];
+    }
+    job.state[0] = std::byte{1};
+    return job.input.size();
+  }
+};
 
 /// Everything around a sender, against a fake daemon that copies.
 struct SenderTest : ::testing::Test {
@@ -104,6 +132,52 @@ TEST_F(SenderTest, SendsThePipesWholeElementsAndNamesTheSurplus) {
   EXPECT_EQ(sut.input_bytes, 2 * kJobBytes + 8);
   EXPECT_EQ(sut.surplus_bytes, 3U);
   EXPECT_EQ(written(), pattern(2 * kJobBytes + 8));
+}
+
+/// Verifies two jobs of a kernel with a table and state against what these daemons answer.
+SendReport send_two(const std::string& socket, StopRequest& stop, StateLossAction on_state_loss,
+                    const std::vector<DaemonScript>& scripts) {
+  KernelRegistry kernels;
+  kernels.add(std::make_unique<XorTable>());
+  const Pipeline pipeline = Pipeline::parse("xor_table", kernels);
+  const std::vector<StageTable> tables{{0, {std::byte{0x30}}}};
+  FakeDaemon daemon(socket, scripts);
+  Producer producer({.socket_path = socket,
+                     .pipelines = {"xor_table"},
+                     .slot_count = 4,
+                     .input_bytes = kJobBytes,
+                     .tables = {{0, 0, tables[0].bytes}},
+                     .on_state_loss = on_state_loss});
+  PatternSource source(2 * kJobBytes);
+  ProgressBar progress(std::nullopt, -1);
+  return Sender(producer, pipeline, source, nullptr, stop, progress, {.verify = true}, tables)
+      .run();
+}
+
+TEST_F(SenderTest, VerifiesJobsInTheirOrderWithTheTablesOfTheChannel) {
+  const SendReport sut = send_two(folder.path("daemon.sock"), stop, StateLossAction::end_jobs,
+                                  {{.mask = std::byte{0x30}}});
+  // This daemon forgets the state, so its second answer is wrong.
+  EXPECT_EQ(sut.verified, false);
+  EXPECT_NE(sut.failure.find("job 2:"), std::string::npos) << sut.failure;
+}
+
+TEST_F(SenderTest, VerifiesFromTheBeginningAfterADiscontinuity) {
+  const DaemonScript dies{.die_after = 1, .mask = std::byte{0x30}, .stateful_pipelines = 1};
+  const DaemonScript follows{.mask = std::byte{0x30}, .stateful_pipelines = 1};
+  const SendReport sut =
+      send_two(folder.path("daemon.sock"), stop, StateLossAction::restart, {dies, follows});
+  EXPECT_EQ(sut.failure, "");
+  EXPECT_EQ(sut.verified, true);
+  EXPECT_EQ(sut.resume_count, 1U);
+}
+
+TEST_F(SenderTest, SaysThatTheStateWasLost) {
+  const DaemonScript dies{.die_after = 1, .mask = std::byte{0x30}, .stateful_pipelines = 1};
+  const SendReport sut =
+      send_two(folder.path("daemon.sock"), stop, StateLossAction::end_jobs, {dies, {}});
+  EXPECT_EQ(sut.verified, false);
+  EXPECT_NE(sut.failure.find("job 2: "), std::string::npos) << sut.failure;
 }
 
 TEST_F(SenderTest, FindsAWrongResult) {

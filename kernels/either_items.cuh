@@ -8,8 +8,8 @@ namespace overlap {
 /// once for both ways in which items travel.
 class EitherItems {
  public:
-  explicit EitherItems(const InlineItems& items) : inline_(items), mapped_{nullptr, 0} {}
-  explicit EitherItems(const MappedItems& items) : inline_{}, mapped_(items) {}
+  explicit EitherItems(const InlineItems<ItemView>& items) : inline_(items), mapped_{nullptr, 0} {}
+  explicit EitherItems(const MappedItems<ItemView>& items) : inline_{}, mapped_(items) {}
 
   /// @pre every thread of the block calls it
   [[nodiscard]] __device__ ItemView for_block(std::uint32_t index) const {
@@ -17,8 +17,8 @@ class EitherItems {
   }
 
  private:
-  InlineItems inline_;
-  MappedItems mapped_;
+  InlineItems<ItemView> inline_;
+  MappedItems<ItemView> mapped_;
 };
 
 }  // namespace overlap

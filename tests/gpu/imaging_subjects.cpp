@@ -67,6 +67,7 @@ void add_gaussian_blur(std::vector<KernelSubject>& all) {
       all.push_back({shape.text("gaussian_blur") + ",sigma=" + sigma +
                          ",border=" + kBorders[turn++ % std::size(kBorders)],
                      ElementKind::u8, shape.bytes()});
+      all.back().most_elements = 60'000;
     }
   }
 }
@@ -82,6 +83,8 @@ void add_resize(std::vector<KernelSubject>& all) {
       all.push_back({shape.text("resize") + ",out_width=" + std::to_string(width) +
                          ",out_height=" + std::to_string(height),
                      ElementKind::u8, shape.bytes()});
+      // As many as make a result of some 600,000.
+      all.back().most_elements = 600'000 * shape.bytes() / (width * height * shape.channels);
     }
     ++turn;
   }

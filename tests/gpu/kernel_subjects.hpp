@@ -22,6 +22,8 @@ struct KernelSubject {
   Comparison difference{};
   /// Makes the input of so many elements, from a seed; empty: `awkward_input` of the kind.
   std::function<std::vector<std::byte>(std::size_t, std::uint32_t)> make_input{};
+  /// Of the largest job: fewer where the reference takes long.
+  std::size_t most_elements = 600'000;
 
   [[nodiscard]] std::vector<std::byte> input(std::size_t granules, std::uint32_t seed = 1) const {
     const std::size_t elements = granules * granule_elements;

@@ -4,8 +4,7 @@
 namespace overlap::test {
 namespace {
 
-/// Elements of the largest jobs, and of the many in a long batch.
-constexpr std::size_t kLargeElements = 600'000;
+/// Elements of the many jobs in a long batch.
 constexpr std::size_t kSmallElements = 1'100;
 
 /// The awkward counts of granules, as far as a job stays within `most_elements`; the first always.
@@ -52,7 +51,7 @@ class KernelsOnGpu : public testing::Test {
 TEST_F(KernelsOnGpu, EqualTheReferenceForEverySizeInEitherMemory) {
   for (const KernelSubject& subject : kernel_subjects()) {
     for (const Place place : {Place::device, Place::pinned}) {
-      for (const std::size_t count : granule_counts(subject, kLargeElements)) {
+      for (const std::size_t count : granule_counts(subject, subject.most_elements)) {
         expect_equal(subject, place, {subject.input(count)});
         if (HasFatalFailure()) {
           FAIL() << count << " granules";
@@ -65,7 +64,7 @@ TEST_F(KernelsOnGpu, EqualTheReferenceForEverySizeInEitherMemory) {
 TEST_F(KernelsOnGpu, EqualTheReferenceForBatchesOfEveryLength) {
   for (const KernelSubject& subject : kernel_subjects()) {
     const std::vector<std::size_t> small = granule_counts(subject, kSmallElements);
-    const std::size_t large = granule_counts(subject, kLargeElements).back();
+    const std::size_t large = granule_counts(subject, subject.most_elements).back();
     for (const std::size_t jobs :
          {std::size_t{1}, std::size_t{3}, std::size_t{16}, std::size_t{17}, std::size_t{300}}) {
       std::vector<std::vector<std::byte>> inputs;

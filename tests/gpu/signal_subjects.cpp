@@ -16,6 +16,7 @@ std::vector<KernelSubject> signal_subjects() {
     for (const auto& [type, lanes] : {std::pair{"f32", 1U}, std::pair{"c32", 2U}}) {
       all.push_back({"fir:taps=" + std::to_string(taps) + ",type=" + type, ElementKind::f32, lanes,
                      awkward_input(ElementKind::f32, taps, 11)});
+      all.back().most_elements = 100'000;
     }
   }
   return all;

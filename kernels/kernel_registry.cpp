@@ -68,10 +68,7 @@ KernelRegistry KernelRegistry::with_builtin_kernels() {
   registry.add(std::make_unique<HistogramKernel>());
   registry.add(std::make_unique<ReduceKernel>());
   registry.add(std::make_unique<SaxpyKernel>());
-  registry.add(std::make_unique<ScaleKernel>());
   registry.add(std::make_unique<SpinKernel>());
-  registry.add(std::make_unique<TransposeKernel>());
-  registry.add(std::make_unique<VectorAddKernel>());
 #if OVERLAP_TEST_KERNELS
   registry.add(std::make_unique<FaultKernel>());
 #endif

@@ -73,6 +73,7 @@ void measure_attach(Bench& bench);
 void measure_message_peers(Bench& bench);
 void measure_textbook(Bench& bench);
 void measure_dataloader(Bench& bench);
+void measure_kernels(Bench& bench);
 void measure_idle(Bench& bench);
 
 }  // namespace overlap::bench

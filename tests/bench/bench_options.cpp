@@ -77,6 +77,9 @@ po::options_description description(bool quick) {
   add("dataloader-batch", counts({1, 64}), "payloads that it collates into one transfer");
   add("dataloader-workers", number(4), "its worker processes");
   add("python", text("python3"), "the interpreter that has torch");
+  add("kernel-ms", number(20), "how long a kernel is repeated in a round of 'kernels'");
+  add("only", po::value<Words>()->multitoken()->value_name("..."),
+      "of 'kernels', only those of these names");
   add("backend", text("auto"), "auto, cuda or host");
   add("json", po::value<std::string>()->value_name("FILE"), "write everything there");
   add("svg", po::value<std::string>()->value_name("FILE"), "write a plot there");
@@ -175,6 +178,7 @@ const std::vector<ScenarioName>& scenario_names() {
       {"messages", "ZeroMQ ipc and message_queue, from 4 KiB up", false},
       {"textbook", "the vector add of copies and streams, in process and fed by a producer", false},
       {"dataloader", "a PyTorch DataLoader with workers and pinned memory", false},
+      {"kernels", "every kernel alone, against a plain copy of as many bytes", false},
       {"idle", "processor time of an idle daemon", true},
   };
   return names;
@@ -227,6 +231,13 @@ BenchOptions read_bench_options(const std::vector<std::string>& arguments) {
   options.dataloader_batches = read_counts(values, "dataloader-batch", 65536);
   options.dataloader_workers = at_least_one(values, "dataloader-workers");
   options.python = values["python"].as<std::string>();
+  options.kernel_round = std::chrono::milliseconds(at_least_one(values, "kernel-ms"));
+  if (values.count("only") != 0) {
+    options.only_kernels = values["only"].as<Words>();
+    if (!options.wants("kernels")) {
+      throw std::runtime_error("--only: it chooses among the kernels of the scenario 'kernels'");
+    }
+  }
   options.backend = values["backend"].as<std::string>();
   if (options.backend != "auto" && options.backend != "cuda" && options.backend != "host") {
     throw std::runtime_error("--backend: '" + options.backend + "' is not auto, cuda or host");

@@ -48,6 +48,10 @@ struct BenchOptions {
   std::vector<std::uint32_t> dataloader_batches;
   std::uint32_t dataloader_workers = 0;
   std::string python;
+  /// How long a kernel is repeated in a round of the scenario 'kernels'.
+  std::chrono::milliseconds kernel_round{};
+  /// Names of the kernels that it measures; empty: all.
+  std::vector<std::string> only_kernels;
   /// auto, cuda or host.
   std::string backend;
   /// Empty: none is written.

@@ -100,11 +100,17 @@ bool measure(Bench& bench) {
   bool good = true;
   using Measure = void (*)(Bench&);
   const std::vector<std::pair<const char*, Measure>> scenarios = {
-      {"throughput", measure_throughput},  {"filling", measure_filling},
-      {"latency", measure_latency},        {"idle-channels", measure_idle_channels},
-      {"fairness", measure_fairness},      {"attach", measure_attach},
-      {"messages", measure_message_peers}, {"textbook", measure_textbook},
-      {"dataloader", measure_dataloader},  {"idle", measure_idle},
+      {"throughput", measure_throughput},
+      {"filling", measure_filling},
+      {"latency", measure_latency},
+      {"idle-channels", measure_idle_channels},
+      {"fairness", measure_fairness},
+      {"attach", measure_attach},
+      {"messages", measure_message_peers},
+      {"textbook", measure_textbook},
+      {"dataloader", measure_dataloader},
+      {"kernels", measure_kernels},
+      {"idle", measure_idle},
   };
   for (const auto& [name, measure_it] : scenarios) {
     if (!bench.options.wants(name)) {

@@ -92,12 +92,22 @@ TEST(BenchOptions, RefuseAndNameWhatIsWrong) {
       {{"--scenarios", "latency,"}, "--scenarios"},
       {{"--backend", "tpu"}, "tpu"},
       {{"--attach-bytes", "x"}, "--attach-bytes"},
+      {{"--kernel-ms", "0"}, "--kernel-ms"},
+      {{"--only", "fir", "--scenarios", "latency"}, "--only"},
       {{"--svg", "a.svg", "--scenarios", "latency"}, "--svg"},
   };
   for (const auto& [arguments, wanted] : cases) {
     EXPECT_NE(refusal(arguments).find(wanted), std::string::npos)
         << arguments.front() << ": " << refusal(arguments);
   }
+}
+
+TEST(BenchOptions, TakeTheKernelsToMeasure) {
+  EXPECT_TRUE(read_bench_options({"--scenarios", "kernels"}).only_kernels.empty());
+  const BenchOptions sut =
+      read_bench_options({"--scenarios", "kernels", "--only", "fir", "lut", "--kernel-ms", "50"});
+  EXPECT_EQ(sut.only_kernels, (Words{"fir", "lut"}));
+  EXPECT_EQ(sut.kernel_round, std::chrono::milliseconds(50));
 }
 
 TEST(BenchOptions, TakeAFileForJsonWhereItCanBeWritten) {

@@ -1,6 +1,7 @@
 #include "daemon/plugin_start.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <system_error>
 
@@ -17,8 +18,30 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+/// Blocks every signal while it lives. A library may start threads as it is loaded, which inherit
+/// that: signals belong to the daemon's main thread.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+PluginFolder load_quietly(const std::string& folder, KernelRegistry& kernels) {
+  const SignalsBlocked blocked;
+  return load_plugins(folder, kernels);
+}
+
 void start_folder(const std::string& folder, KernelRegistry& kernels, spdlog::logger& log) {
-  const PluginFolder outcome = load_plugins(folder, kernels);
+  const PluginFolder outcome = load_quietly(folder, kernels);
   for (const LoadedPlugin& plugin : outcome.loaded) {
     log.info("plug-in {} ({} {}): {}", plugin.file, plugin.name, plugin.version,
              joined(plugin.kernels));

@@ -54,21 +54,21 @@ KernelRegistry KernelRegistry::with_builtin_kernels() {
   KernelRegistry registry;
   registry.add(std::make_unique<ConvertKernel>());
   registry.add(std::make_unique<CopyKernel>());
+  registry.add(std::make_unique<FirKernel>());
   registry.add(std::make_unique<GaussianBlurKernel>());
   registry.add(std::make_unique<GrayscaleKernel>());
+  registry.add(std::make_unique<HistogramKernel>());
+  registry.add(std::make_unique<IntegrateKernel>());
   registry.add(std::make_unique<LutKernel>());
+  registry.add(std::make_unique<PowerSpectrumKernel>());
+  registry.add(std::make_unique<ReduceKernel>());
   registry.add(std::make_unique<ResizeKernel>());
+  registry.add(std::make_unique<SaxpyKernel>());
   registry.add(std::make_unique<ScaleKernel>());
   registry.add(std::make_unique<SobelKernel>());
+  registry.add(std::make_unique<SpinKernel>());
   registry.add(std::make_unique<TransposeKernel>());
   registry.add(std::make_unique<VectorAddKernel>());
-  registry.add(std::make_unique<FirKernel>());
-  registry.add(std::make_unique<IntegrateKernel>());
-  registry.add(std::make_unique<PowerSpectrumKernel>());
-  registry.add(std::make_unique<HistogramKernel>());
-  registry.add(std::make_unique<ReduceKernel>());
-  registry.add(std::make_unique<SaxpyKernel>());
-  registry.add(std::make_unique<SpinKernel>());
 #if OVERLAP_TEST_KERNELS
   registry.add(std::make_unique<FaultKernel>());
 #endif

@@ -34,14 +34,12 @@ int launch_sobel(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { retu
 int launch_convert(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {
   return kNotSupported;
 }
-int launch_copy(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
 int launch_fault(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
 int launch_histogram(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {
   return kNotSupported;
 }
 int launch_reduce(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
 int launch_saxpy(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
-int launch_scale(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
 int launch_spin(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) { return kNotSupported; }
 int launch_transpose(const overlap_batch& /*batch*/, OpaqueStream /*stream*/) {
   return kNotSupported;

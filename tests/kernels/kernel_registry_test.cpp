@@ -105,8 +105,10 @@ TEST(KernelRegistry, FindsAReplacedKernelNoMoreButKeepsItAlive) {
   EXPECT_NE(sut.find("median"), second);
   EXPECT_EQ(first->name(), "median");
   EXPECT_EQ(second->summary(), "a name");
-  EXPECT_EQ(names(sut),
-            (std::vector<std::string>{"copy", "median", "scale", "transpose", "vector_add"}));
+  std::vector<std::string> expected = builtin_names();
+  expected.emplace_back("median");
+  std::ranges::sort(expected);
+  EXPECT_EQ(names(sut), expected);
 }
 
 TEST(KernelRegistry, KeepsReplacedKernelsWhenItIsMoved) {

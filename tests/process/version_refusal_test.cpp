@@ -91,9 +91,9 @@ TEST_F(VersionRefusal, NamesBothPlatforms) {
 }
 
 TEST_F(VersionRefusal, MeetsWhoRequiresWhatThereIsNot) {
-  const AttachReply feature = ask([](AttachRequest& request) { request.features_required = 4; });
+  const AttachReply feature = ask([](AttachRequest& request) { request.features_required = 8; });
   EXPECT_EQ(feature.code, AttachCode::feature_missing);
-  EXPECT_TRUE(says(text_of(feature), {"feature bits 4", "update the daemon"}));
+  EXPECT_TRUE(says(text_of(feature), {"feature bits 8", "update the daemon"}));
 }
 
 TEST_F(VersionRefusal, MeetsWhoDoesNotSpeakTheProtocol) {

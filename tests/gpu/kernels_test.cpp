@@ -64,7 +64,8 @@ TEST_F(KernelsOnGpu, EqualTheReferenceForEverySizeInEitherMemory) {
 TEST_F(KernelsOnGpu, EqualTheReferenceForBatchesOfEveryLength) {
   for (const KernelSubject& subject : kernel_subjects()) {
     const std::vector<std::size_t> small = granule_counts(subject, kSmallElements);
-    const std::size_t large = granule_counts(subject, subject.most_elements).back();
+    const std::size_t large =
+        granule_counts(subject, std::min<std::size_t>(subject.most_elements, 60'000)).back();
     for (const std::size_t jobs :
          {std::size_t{1}, std::size_t{3}, std::size_t{16}, std::size_t{17}, std::size_t{300}}) {
       std::vector<std::vector<std::byte>> inputs;

@@ -27,27 +27,32 @@ void expect_equal(const std::string& text, std::vector<std::vector<std::byte>> i
   EXPECT_TRUE(sut.matches_reference(ElementKind::u8)) << text;
 }
 
-TEST(GaussianBlurKernel, EqualsTheReferenceForEverySmallShapeSigmaAndBorder) {
-  constexpr std::size_t kSides[] = {1, 2, 3, 17, 40};
-  for (const std::size_t width : kSides) {
-    for (const std::size_t height : kSides) {
-      for (const std::size_t channels : {1U, 3U, 4U}) {
-        for (const std::string_view sigma : kSigmas) {
-          if (width * height > 100 && sigma == "50") {
-            continue;
-          }
-          for (const std::string_view border : kBorders) {
-            expect_equal(blur(width, height, channels, sigma, border),
-                         {awkward_input(ElementKind::u8, width * height * channels)});
-            if (HasFailure()) {
-              return;
-            }
+constexpr std::size_t kSides[] = {1, 2, 3, 17, 40};
+
+/// A case for each width: all in one would take a sanitizer minutes.
+class GaussianBlurOfWidth : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(GaussianBlurOfWidth, EqualsTheReferenceForEveryHeightSigmaAndBorder) {
+  const std::size_t width = GetParam();
+  for (const std::size_t height : kSides) {
+    for (const std::size_t channels : {1U, 3U, 4U}) {
+      for (const std::string_view sigma : kSigmas) {
+        if (width * height > 100 && sigma == "50") {
+          continue;
+        }
+        for (const std::string_view border : kBorders) {
+          expect_equal(blur(width, height, channels, sigma, border),
+                       {awkward_input(ElementKind::u8, width * height * channels)});
+          if (HasFailure()) {
+            return;
           }
         }
       }
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Widths, GaussianBlurOfWidth, testing::ValuesIn(kSides));
 
 TEST(GaussianBlurKernel, EqualsTheReferenceForLongAndLargeFrames) {
   const std::pair<std::size_t, std::size_t> shapes[] = {{1, 1025}, {1025, 1}, {255, 9},

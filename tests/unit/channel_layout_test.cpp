@@ -294,7 +294,7 @@ bool depends_on_the_word_size(std::string line) {
 TEST(ChannelLayout, NamesNoTypeWhoseWidthDependsOnTheMachine) {
   EXPECT_TRUE(depends_on_the_word_size("  std::size_t bytes;"));
   EXPECT_FALSE(depends_on_the_word_size("  std::uint64_t size_bytes;"));
-  const auto root = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
+  const std::filesystem::path root(OVERLAP_REPOSITORY);
   for (const char* const name : {"shared/channel_layout.hpp", "shared/control_protocol.hpp"}) {
     std::ifstream file(root / name);
     ASSERT_TRUE(file) << "cannot read " << root / name;

@@ -104,8 +104,9 @@ class Kernel {
   [[nodiscard]] virtual std::string_view summary() const noexcept = 0;
   [[nodiscard]] virtual std::span<const Parameter> parameters() const noexcept = 0;
 
+  static constexpr std::string_view kBuiltIn = "built-in";
   /// Where it comes from, for lists: `built-in`, or a file.
-  [[nodiscard]] virtual std::string_view origin() const noexcept { return "built-in"; }
+  [[nodiscard]] virtual std::string_view origin() const noexcept { return kBuiltIn; }
   /// What its table holds; empty for a kernel without one.
   [[nodiscard]] virtual std::string_view table_help() const noexcept { return {}; }
   /// Bytes of the table that a channel has to bring; 0: none.

@@ -2,10 +2,12 @@
 
 #include "daemon/control/table_plan.hpp"
 #include "daemon/engine/batch.hpp"
+#include "daemon/engine/table_uploads.hpp"
 #include "kernels/parameter_text.hpp"
 #include "shared/byte_size.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 namespace overlap {
@@ -13,7 +15,9 @@ namespace {
 
 /// What a pipeline makes of the largest input that fits, or why it cannot serve this channel.
 std::variant<PipelinePlan, std::string> check_pipeline(const Pipeline& pipeline,
-                                                       std::uint64_t input_bytes, bool needs_cuda) {
+                                                       std::uint64_t input_bytes,
+                                                       const GeometryLimits& limits,
+                                                       bool needs_cuda) {
   if (pipeline.stages().size() > kMaxStages) {
     return "pipeline " + quoted(pipeline.text()) + " has " +
            std::to_string(pipeline.stages().size()) + " stages, the limit is " +
@@ -41,6 +45,17 @@ std::variant<PipelinePlan, std::string> check_pipeline(const Pipeline& pipeline,
            format_bytes(pipeline.granule_bytes()) + "; ask for larger slots";
   }
   auto plan = std::get<PipelinePlan>(pipeline.plan(largest));
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    // What lies between two stages, or beside one, never shows in the channel's geometry.
+    const std::uint64_t bytes =
+        std::max(plan.stages[i].max_output_bytes, plan.stages[i].workspace_bytes);
+    if (bytes > limits.max_channel_bytes) {
+      return "stage " + std::to_string(i + 1) + " of pipeline " + quoted(pipeline.text()) +
+             " takes " + format_bytes(bytes) + " of a full input area, the limit is " +
+             format_bytes(limits.max_channel_bytes) +
+             "; ask for smaller slots or raise max-channel-bytes";
+    }
+  }
   for (std::size_t i = 0; i + 1 < plan.stages.size(); ++i) {
     if (plan.stages[i].output_size == OutputSize::up_to) {
       return "stage " + std::to_string(i + 1) + " of pipeline " + quoted(pipeline.text()) +
@@ -48,6 +63,29 @@ std::variant<PipelinePlan, std::string> check_pipeline(const Pipeline& pipeline,
     }
   }
   return plan;
+}
+
+std::string keeps_too_much(const Pipeline& pipeline, std::uint64_t limit) {
+  return "with pipeline " + quoted(pipeline.text()) +
+         " the channel's kernels keep more from job to job than " + format_bytes(limit) +
+         "; ask for smaller slots or raise max-channel-bytes";
+}
+
+/// What the features that both sides have do not allow for.
+std::optional<std::string> missing_feature(const AttachPlan& plan) {
+  const std::uint64_t features = plan.negotiated.features;
+  if (plan.stateful_pipelines != 0 && (features & kFeatureState) == 0) {
+    return "pipeline " +
+           quoted(
+               plan.pipelines[static_cast<std::size_t>(std::countr_zero(plan.stateful_pipelines))]
+                   .text()) +
+           " keeps a state from job to job, which the producer's library cannot tell the loss of; "
+           "use a newer library";
+  }
+  if (!plan.tables.empty() && (features & kFeatureTables) == 0) {
+    return "the request names tables and does not offer the feature; use a newer library";
+  }
+  return std::nullopt;
 }
 
 AttachRefusal output_too_small(const Pipeline& pipeline, std::uint64_t needed,
@@ -97,7 +135,7 @@ std::variant<AttachPlan, AttachRefusal> plan_attach(const AttachRequest& request
   }
   std::uint64_t largest_output = 1;
   for (const Pipeline& pipeline : plan.pipelines) {
-    const auto checked = check_pipeline(pipeline, request.input_bytes, needs_cuda);
+    const auto checked = check_pipeline(pipeline, request.input_bytes, limits, needs_cuda);
     if (const auto* text = std::get_if<std::string>(&checked)) {
       return AttachRefusal{AttachCode::pipeline_refused, *text};
     }
@@ -107,6 +145,14 @@ std::variant<AttachPlan, AttachRefusal> plan_attach(const AttachRequest& request
       return output_too_small(pipeline, needed, request.output_bytes);
     }
     largest_output = std::max(largest_output, needed);
+    for (const Plan& stage : largest.stages) {
+      if (stage.state_bytes >
+          limits.max_channel_bytes - std::min(limits.max_channel_bytes, plan.kept_bytes)) {
+        return AttachRefusal{AttachCode::geometry_refused,
+                             keeps_too_much(pipeline, limits.max_channel_bytes)};
+      }
+      plan.kept_bytes += stage.state_bytes;
+    }
     if (largest.stateful) {
       plan.stateful_pipelines |= 1U << static_cast<unsigned>(&pipeline - plan.pipelines.data());
     }
@@ -116,6 +162,9 @@ std::variant<AttachPlan, AttachRefusal> plan_attach(const AttachRequest& request
     return AttachRefusal{AttachCode::pipeline_refused, *text};
   }
   plan.tables = std::move(std::get<std::vector<TableEntry>>(tables));
+  if (const auto missing = missing_feature(plan)) {
+    return AttachRefusal{AttachCode::feature_missing, *missing};
+  }
   if (request.output_bytes == 0) {
     geometry.output_bytes = largest_output;
   }
@@ -124,6 +173,15 @@ std::variant<AttachPlan, AttachRefusal> plan_attach(const AttachRequest& request
     return AttachRefusal{AttachCode::geometry_refused, refusal->text};
   }
   plan.geometry = std::get<ChannelGeometry>(laid_out);
+  plan.kept_bytes += largest_table_memory(plan.tables);
+  if (plan.kept_bytes > limits.max_channel_bytes - plan.geometry.total_bytes) {
+    return AttachRefusal{AttachCode::geometry_refused,
+                         "the channel needs " + format_bytes(plan.geometry.total_bytes) +
+                             ", its kernels and tables keep " + format_bytes(plan.kept_bytes) +
+                             " beside that, the limit is " +
+                             format_bytes(limits.max_channel_bytes) +
+                             "; ask for smaller slots or raise max-channel-bytes"};
+  }
   return plan;
 }
 

@@ -21,6 +21,8 @@ struct AttachPlan {
   std::vector<TableEntry> tables{};
   /// A bit for each pipeline whose jobs depend on the ones before them.
   std::uint32_t stateful_pipelines = 0;
+  /// What the daemon keeps for the channel beside its memory, on the device: states and tables, bytes.
+  std::uint64_t kept_bytes = 0;
   /// An earlier channel's history is gone.
   bool history_lost = false;
 };

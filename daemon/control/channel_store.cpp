@@ -56,21 +56,22 @@ std::optional<std::string> pin_all(ChannelStore& store, Device& device, const Pr
 
 }  // namespace
 
-std::variant<FileDescriptor, StoreRefusal> allocate_store(const ChannelGeometry& geometry) {
+std::variant<FileDescriptor, StoreRefusal> allocate_store(const ChannelGeometry& geometry,
+                                                          std::uint64_t kept_bytes) {
+  const std::uint64_t needed_bytes = geometry.total_bytes + kept_bytes;
   // Before the allocation, which would be charged at once: behind it, it could only be mourned.
   const auto limit = read_cgroup_memory();
-  if (limit && geometry.total_bytes + kReserveBytes > limit->available_bytes) {
-    return StoreRefusal{AttachCode::memory_refused, "the channel needs " +
-                                                        format_bytes(geometry.total_bytes) +
-                                                        ", the daemon's memory limit leaves " +
-                                                        format_bytes(limit->available_bytes) +
-                                                        "; ask for less or raise MemoryMax"};
+  if (limit && needed_bytes + kReserveBytes > limit->available_bytes) {
+    return StoreRefusal{
+        AttachCode::memory_refused,
+        "the channel needs " + format_bytes(needed_bytes) + ", the daemon's memory limit leaves " +
+            format_bytes(limit->available_bytes) + "; ask for less or raise MemoryMax"};
   }
   const auto left = read_machine_memory();
-  if (left && geometry.total_bytes + kReserveBytes > *left) {
+  if (left && needed_bytes + kReserveBytes > *left) {
     return StoreRefusal{AttachCode::memory_refused,
-                        "the channel needs " + format_bytes(geometry.total_bytes) +
-                            ", the machine has " + format_bytes(*left) + " left; ask for less"};
+                        "the channel needs " + format_bytes(needed_bytes) + ", the machine has " +
+                            format_bytes(*left) + " left; ask for less"};
   }
   try {
     return create_channel_memory(geometry.total_bytes);

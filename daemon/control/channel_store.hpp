@@ -66,8 +66,9 @@ struct PrepareTimes {
 
 /// The memfd of a channel, every page allocated: refused if the cgroup's limit would be passed or if
 /// the machine has not that much left.
+/// @param kept_bytes what will be taken for the channel beside it, from the same memory
 [[nodiscard]] std::variant<FileDescriptor, StoreRefusal> allocate_store(
-    const ChannelGeometry& geometry);
+    const ChannelGeometry& geometry, std::uint64_t kept_bytes = 0);
 
 /// Maps, seals, touches, pins and writes a store that the producer has mapped. The control region is
 /// cleared first. Inputs, outputs and tables are left as the producer may have written them by now:

@@ -63,6 +63,7 @@ void ControlLoop::on_parked(ChannelId channel, int doorbell) {
 void ControlLoop::on_unparked(ChannelId channel, int doorbell) {
   poll_.disarm(doorbell, EventSource::doorbell, key_of(channel));
 }
+void ControlLoop::on_tables_copied(ChannelId channel) { mailbox_.post(TablesCopied{channel}); }
 void ControlLoop::on_removed(ChannelId channel) { mailbox_.post(ChannelRemoved{channel}); }
 void ControlLoop::on_drained() { mailbox_.post(EngineDrained{}); }
 void ControlLoop::on_device_lost(int code) { mailbox_.post(DeviceLost{code}); }
@@ -151,6 +152,8 @@ void ControlLoop::read_mail() {
       sessions_.on_violation(violated->channel, violated->why);
     } else if (const auto* removed = std::get_if<ChannelRemoved>(&mail)) {
       sessions_.on_removed(removed->channel);
+    } else if (const auto* copied = std::get_if<TablesCopied>(&mail)) {
+      sessions_.on_tables_copied(copied->channel);
     } else if (std::holds_alternative<EngineDrained>(mail)) {
       finish_drain();
     } else if (std::holds_alternative<SourcesRebuilt>(mail)) {

@@ -59,6 +59,7 @@ class ControlLoop final : private EngineListener {
   void on_violation(ChannelId channel, const std::string& why) override;
   void on_parked(ChannelId channel, int doorbell) override;
   void on_unparked(ChannelId channel, int doorbell) override;
+  void on_tables_copied(ChannelId channel) override;
   void on_removed(ChannelId channel) override;
   void on_drained() override;
   void on_device_lost(int code) override;

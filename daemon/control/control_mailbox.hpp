@@ -19,6 +19,10 @@ struct ChannelViolated {
 struct ChannelRemoved {
   ChannelId channel;
 };
+/// The tables that the channel came with are the daemon's own.
+struct TablesCopied {
+  ChannelId channel;
+};
 struct EngineDrained {};
 struct DeviceLost {
   int code;
@@ -27,8 +31,8 @@ struct DeviceLost {
 struct SourcesRebuilt {};
 
 /// What other threads tell the control thread.
-using ControlMail = std::variant<ChannelViolated, ChannelRemoved, EngineDrained, DeviceLost,
-                                 SourcesRebuilt, PinReport>;
+using ControlMail = std::variant<ChannelViolated, ChannelRemoved, TablesCopied, EngineDrained,
+                                 DeviceLost, SourcesRebuilt, PinReport>;
 
 /// Letters to the control thread and the eventfd that announces them.
 class ControlMailbox {

@@ -36,8 +36,8 @@ PinWorker::~PinWorker() {
 }
 
 void PinWorker::allocate(ChannelId channel, const ChannelGeometry& geometry,
-                         std::vector<Pipeline> pipelines) {
-  post({channel, Allocate{geometry, std::move(pipelines)}});
+                         std::vector<Pipeline> pipelines, std::uint64_t kept_bytes) {
+  post({channel, Allocate{geometry, std::move(pipelines), kept_bytes}});
 }
 
 void PinWorker::prepare(ChannelId channel, FileDescriptor memory, const ChannelGeometry& geometry,
@@ -108,7 +108,7 @@ PinReport PinWorker::perform(Task& task) {
     return StoreAllocated{task.channel, std::move(*refusal)};
   }
   const std::uint64_t started_ns = monotonic_now_ns();
-  auto outcome = allocate_store(work.geometry);
+  auto outcome = allocate_store(work.geometry, work.kept_bytes);
   return StoreAllocated{task.channel, std::move(outcome), monotonic_now_ns() - started_ns};
 }
 

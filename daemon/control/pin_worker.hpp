@@ -56,8 +56,9 @@ class PinWorker {
 
   // Any thread.
   /// @param pipelines their kernels prepare themselves first: one that cannot run needs no memory
+  /// @param kept_bytes what the daemon will take for the channel beside that, from the same memory
   void allocate(ChannelId channel, const ChannelGeometry& geometry,
-                std::vector<Pipeline> pipelines = {});
+                std::vector<Pipeline> pipelines = {}, std::uint64_t kept_bytes = 0);
   void prepare(ChannelId channel, FileDescriptor memory, const ChannelGeometry& geometry,
                std::uint64_t features);
   /// Nobody waits for this channel any more: its work ends at the next opportunity, with a report as
@@ -68,6 +69,7 @@ class PinWorker {
   struct Allocate {
     ChannelGeometry geometry;
     std::vector<Pipeline> pipelines;
+    std::uint64_t kept_bytes;
   };
   struct Prepare {
     FileDescriptor memory;

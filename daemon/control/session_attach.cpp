@@ -73,13 +73,16 @@ void SessionTable::on_attach_request(Session& session, const AttachRequest& requ
 }
 
 void SessionTable::request_room(Session& session, std::uint64_t now_ns) {
-  const std::uint64_t bytes = session.plan->geometry.total_bytes;
+  const std::uint64_t bytes = session.plan->geometry.total_bytes + session.plan->kept_bytes;
   const Admission::Decision decision = admission_.grant(session.peer, bytes);
   switch (decision.verdict) {
     case Admission::Verdict::granted:
       session.granted_bytes = bytes;
       step(session, SessionState::allocating);
-      services_.pin_worker.allocate(session.id, session.plan->geometry, session.plan->pipelines);
+      // Without a GPU everything comes out of the same memory.
+      services_.pin_worker.allocate(
+          session.id, session.plan->geometry, session.plan->pipelines,
+          services_.device.properties().works_in_place ? session.plan->kept_bytes : 0);
       return;
     case Admission::Verdict::full_for_now:
       if (session.state == SessionState::connected) {
@@ -223,6 +226,20 @@ void SessionTable::open_channel(Session& session) {
                      session.peer.pid, plan.geometry.slot_count,
                      format_bytes(plan.geometry.total_bytes), plan.pipelines.front().text(),
                      share_text(plan.share));
+  if (plan.tables.empty()) {
+    say_ready(session);
+  }
+}
+
+void SessionTable::on_tables_copied(ChannelId channel) {
+  Session* session = find(channel);
+  // It may have gone meanwhile.
+  if (session != nullptr && session->state == SessionState::open) {
+    say_ready(*session);
+  }
+}
+
+void SessionTable::say_ready(Session& session) {
   if (!send_packet(session.socket, message_bytes(make_message<ReadyNotice>(MessageType::ready)))) {
     close(session, CloseReason::none, {});
   }

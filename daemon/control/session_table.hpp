@@ -44,6 +44,7 @@ class SessionTable {
   void on_report(PinReport report, std::uint64_t now_ns);
   void on_violation(ChannelId channel, const std::string& why);
   /// The engine has let go of a channel.
+  void on_tables_copied(ChannelId channel);
   void on_removed(ChannelId channel);
   void check_deadlines(std::uint64_t now_ns);
 
@@ -72,6 +73,7 @@ class SessionTable {
   void on_mapped(Session& session);
   void on_prepared(StorePrepared report);
   void open_channel(Session& session);
+  void say_ready(Session& session);
   [[nodiscard]] bool make_bells(Session& session, FileDescriptor& wake_read_end);
   [[nodiscard]] AttachReply make_reply(AttachCode code) const;
 

@@ -22,9 +22,8 @@ std::string misfit_of(const TableEntry& entry, std::uint64_t region_bytes,
   }
   const Pipeline& pipeline = pipelines[entry.pipeline_index];
   if (entry.stage_index >= pipeline.stages().size()) {
-    return "a table names stage " + std::to_string(entry.stage_index) + " of pipeline " +
-           quoted(pipeline.text()) + ", which has " + std::to_string(pipeline.stages().size()) +
-           " (counted from 0)";
+    return "a table names stage " + std::to_string(entry.stage_index + 1) + " of pipeline " +
+           quoted(pipeline.text()) + ", which has " + std::to_string(pipeline.stages().size());
   }
   const Stage& stage = pipeline.stages()[entry.stage_index];
   const std::uint64_t wanted_bytes = stage.kernel->table_bytes(stage.params);

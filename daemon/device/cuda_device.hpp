@@ -41,9 +41,9 @@ class CudaDevice final : public Device {
   /// Waits for every running kernel of the process.
   DeviceStatus unpin(std::byte* start) override;
 
-  /// Aligned to 256 bytes.
   [[nodiscard]] std::optional<Refusal> prepare(const Kernel& kernel, ParameterView params,
                                                std::uint64_t input_bytes) override;
+  /// Aligned to 256 bytes.
   [[nodiscard]] std::byte* allocate(std::uint64_t bytes) override;
   void release(std::byte* memory) noexcept override;
   [[nodiscard]] std::byte* allocate_host_table(std::uint64_t bytes) override;

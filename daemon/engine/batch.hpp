@@ -30,6 +30,8 @@ struct Batch {
   /// All of `jobs`, in order: what is the same for many jobs is done once.
   std::vector<BatchRun> runs;
   std::uint64_t input_bytes = 0;
+  /// What counts against the bound of a batch.
+  std::uint64_t batch_bytes = 0;
   std::uint64_t largest_input_bytes = 0;
   /// How the bytes reach the kernels.
   Path path = Path::copy;
@@ -68,6 +70,7 @@ struct Batch {
       runs.push_back({&channel, &plan, static_cast<std::uint32_t>(jobs.size()) - count, count});
     }
     input_bytes += count * plan.input_bytes;
+    batch_bytes += count * plan.batch_bytes;
     largest_input_bytes = std::max(largest_input_bytes, plan.input_bytes);
     cost_ns += count * job_cost_ns;
     all_pinned = all_pinned && channel.is_pinned();
@@ -78,6 +81,7 @@ struct Batch {
     runs.clear();
     pipeline = nullptr;
     input_bytes = 0;
+    batch_bytes = 0;
     largest_input_bytes = 0;
     path = Path::copy;
     all_pinned = true;

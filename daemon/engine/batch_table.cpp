@@ -24,7 +24,7 @@ BatchTable::BatchTable(Device& device, std::uint32_t max_cells) {
   output_bytes_ = reinterpret_cast<std::uint64_t*>(at);
   at += output_bytes;
   statuses_ = reinterpret_cast<std::uint32_t*>(at);
-  // What never changes: where a cell reports to, and that jobs have neither state nor table.
+  // What never changes is where a cell reports to.
   for (std::uint32_t cell = 0; cell < max_cells; ++cell) {
     items_[cell].item = {};
     items_[cell].item.output_bytes = output_bytes_ + cell;

@@ -26,6 +26,17 @@ std::vector<StageState> states_for(const Pipeline& pipeline, std::uint64_t input
   return states;
 }
 
+/// Whether a job's stages keep no more than there is room for: a kernel from elsewhere may want more
+/// for a smaller input.
+bool keeps_no_more(const PipelinePlan& plan, const std::vector<StageState>& states) noexcept {
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (plan.stages[i].state_bytes > states[i].bytes) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 Channel::Channel(ChannelSetup setup)
@@ -42,6 +53,7 @@ Channel::Channel(ChannelSetup setup)
     kept.served = std::make_shared<ServedPipeline>(std::move(pipeline));
     if (kept.served->is_stateful()) {
       kept.states = states_for(kept.served->pipeline(), geometry.input_bytes);
+      kept.history.reset();
       if (setup_.history_lost) {
         kept.history.lose_before_taken();
       }
@@ -58,26 +70,49 @@ Channel::Channel(ChannelSetup setup)
   setup_.pipelines.clear();
 }
 
-void Channel::join(PipelineTable& table, TableUploads& uploads) {
+void Channel::join(PipelineTable& table, Device& device, TableUploads& uploads) {
   uploads_ = &uploads;
   for (ChannelPipeline& pipeline : pipelines_) {
-    pipeline.served = table.share(std::move(pipeline.served));
+    pipeline.served = table.share(std::move(pipeline.served), setup_.priority);
+    for (StageState& state : pipeline.states) {
+      if (state.bytes != 0) {
+        state.memory = DeviceMemory(device, DeviceMemory::Kind::buffer, state.bytes);
+      }
+    }
   }
   for (const TableEntry& entry : setup_.tables) {
     ChannelPipeline& pipeline = pipelines_[entry.pipeline_index];
     auto tables = std::make_shared<TableSet>(*pipeline.tables);
-    (*tables)[entry.stage_index] = upload(entry, 0);
+    (*tables)[entry.stage_index] = upload(entry, {TableUploads::Purpose::Kind::attach});
+    first_table_count_ += (*tables)[entry.stage_index] != nullptr ? 1 : 0;
     pipeline.tables = std::move(tables);
   }
 }
 
-std::shared_ptr<UploadedTable> Channel::upload(const TableEntry& entry, std::uint64_t job_id) {
+std::shared_ptr<UploadedTable> Channel::upload(const TableEntry& entry,
+                                               TableUploads::Purpose purpose) {
+  if (uploads_ == nullptr) {
+    return nullptr;
+  }
   const ChannelGeometry& geometry = setup_.view.geometry();
-  return uploads_ == nullptr
-             ? nullptr
-             : uploads_->start({this, reinterpret_cast<std::byte*>(&setup_.view.header()),
-                                geometry.tables_offset_bytes + entry.offset_bytes, entry.bytes,
-                                &setup_.pinning.tables, job_id});
+  auto uploaded = uploads_->start({this, reinterpret_cast<std::byte*>(&setup_.view.header()),
+                                   geometry.tables_offset_bytes + entry.offset_bytes, entry.bytes,
+                                   &setup_.pinning.tables, purpose});
+  if (uploaded != nullptr) {
+    live_tables_.push_back(uploaded);
+  }
+  return uploaded;
+}
+
+bool Channel::has_room_for_table(std::uint64_t bytes) {
+  std::erase_if(live_tables_, [](const auto& table) { return table.expired(); });
+  std::uint64_t live_bytes = 0;
+  for (const auto& live : live_tables_) {
+    const auto table = live.lock();
+    live_bytes += table != nullptr ? table->bytes : 0;
+  }
+  return live_tables_.size() < setup_.tables.size() + kMaxUpdatedTables &&
+         live_bytes + bytes <= largest_table_memory(setup_.tables);
 }
 
 bool Channel::collect() {
@@ -106,6 +141,12 @@ std::uint32_t Channel::take(std::uint32_t limit, std::uint64_t now_ns) {
   if (violation_ || closed_) {
     return 0;
   }
+  if (held_update_) {
+    if (!start_update(*held_update_, now_ns)) {
+      return 0;
+    }
+    held_update_.reset();
+  }
   const std::uint32_t available = submissions_.available();
   if (available == 0) {
     return 0;
@@ -120,9 +161,11 @@ std::uint32_t Channel::take(std::uint32_t limit, std::uint64_t now_ns) {
   }
   const std::uint32_t wanted = std::min({limit, available, room()});
   std::array<SubmissionEntry, kTakenTogether> entries;
+  // An update may have to wait, and what lies behind it with it.
+  const std::uint32_t together = job_tables_.empty() ? kTakenTogether : 1;
   std::uint32_t count = 0;
-  while (count < wanted && !violation_) {
-    const auto group = std::span(entries).first(std::min(wanted - count, kTakenTogether));
+  while (count < wanted && !violation_ && !held_update_) {
+    const auto group = std::span(entries).first(std::min(wanted - count, together));
     submissions_.take_many(group);
     for (const SubmissionEntry& entry : group) {
       if (!violation_) {
@@ -170,21 +213,43 @@ void Channel::update_table(const SubmissionEntry& entry, std::uint64_t now_ns) {
     finish_update(entry.job_id, {.status = JobStatus::request_refused}, now_ns);
     return;
   }
+  if (!start_update(entry, now_ns)) {
+    held_update_ = entry;
+  }
+}
+
+bool Channel::start_update(const SubmissionEntry& entry, std::uint64_t now_ns) {
+  if (!has_room_for_table(entry.input_bytes)) {
+    return false;
+  }
+  TableUpdate update{};
+  std::memcpy(&update, entry.params, sizeof update);
   auto uploaded = upload({.offset_bytes = update.offset_bytes,
-                          .bytes = wanted_bytes,
+                          .bytes = entry.input_bytes,
                           .pipeline_index = entry.pipeline_index,
                           .stage_index = static_cast<std::uint8_t>(update.stage_index),
                           .reserved_0 = 0,
                           .reserved_1 = 0},
-                         entry.job_id);
-  if (uploaded == nullptr) {
+                         {TableUploads::Purpose::Kind::update, entry.job_id});
+  if (uploaded != nullptr) {
+    ChannelPipeline& pipeline = pipelines_[entry.pipeline_index];
+    auto tables = std::make_shared<TableSet>(*pipeline.tables);
+    (*tables)[update.stage_index] = std::move(uploaded);
+    pipeline.tables = std::move(tables);
+  } else if (uploads_ == nullptr || !uploads_->lost_code()) {
+    // On a lost device it stays unanswered: the producer brings it to the next daemon.
     finish_update(entry.job_id, {.status = JobStatus::request_refused, .detail_code = kOutOfMemory},
                   now_ns);
-    return;
   }
-  auto tables = std::make_shared<TableSet>(*pipeline.tables);
-  (*tables)[update.stage_index] = std::move(uploaded);
-  pipeline.tables = std::move(tables);
+  return true;
+}
+
+void Channel::on_uploaded(const TableUploads::Purpose& purpose, std::uint64_t now_ns) {
+  if (purpose.kind == TableUploads::Purpose::Kind::attach) {
+    --first_table_count_;
+  } else if (purpose.kind == TableUploads::Purpose::Kind::update) {
+    finish_update(purpose.update_id, {}, now_ns);
+  }
 }
 
 void Channel::finish_update(std::uint64_t job_id, const JobEnd& end, std::uint64_t now_ns) {
@@ -228,6 +293,12 @@ bool Channel::accept_extras(Job& job, const SubmissionEntry& entry, std::uint64_
     job_tables_[job.slot] = pipeline.tables;
   }
   if (pipeline.served->is_stateful()) {
+    for (const StageState& state : pipeline.states) {
+      if (state.bytes != 0 && state.memory.data() == nullptr) {
+        refuse(job, {.status = JobStatus::kernel_failed, .detail_code = kOutOfMemory}, now_ns);
+        return false;
+      }
+    }
     const History::Mark mark = pipeline.history.on_taken();
     job.fresh = mark.fresh;
     job.discontinuity = mark.discontinuity;
@@ -297,13 +368,14 @@ void Channel::accept_job(Job& job, const SubmissionEntry& entry, std::uint64_t n
     end(job, {}, now_ns);
     return;
   }
-  PlanCache::Entry& plan = pipelines_[job.pipeline_index].served->acquire_plan(job.input_bytes);
-  if (!plan.refusal.empty() || plan.plan.max_output_bytes > geometry.output_bytes) {
-    const JobEnd refused = !plan.refusal.empty()
-                               ? JobEnd{.status = JobStatus::input_size_refused,
-                                        .detail_value = detail_kib(job.input_bytes)}
-                               : JobEnd{.status = JobStatus::output_too_small,
-                                        .detail_value = detail_kib(plan.plan.max_output_bytes)};
+  ChannelPipeline& pipeline = pipelines_[job.pipeline_index];
+  PlanCache::Entry& plan = pipeline.served->acquire_plan(job.input_bytes);
+  const bool fits = plan.refusal.empty() && keeps_no_more(plan.plan, pipeline.states);
+  if (!fits || plan.plan.max_output_bytes > geometry.output_bytes) {
+    const JobEnd refused = !fits ? JobEnd{.status = JobStatus::input_size_refused,
+                                          .detail_value = detail_kib(job.input_bytes)}
+                                 : JobEnd{.status = JobStatus::output_too_small,
+                                          .detail_value = detail_kib(plan.plan.max_output_bytes)};
     PlanCache::release(plan);
     refuse(job, refused, now_ns);
     return;

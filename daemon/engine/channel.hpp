@@ -103,7 +103,7 @@ struct ChannelSetup {
 /// What a stage keeps from job to job.
 struct StageState {
   std::uint64_t bytes = 0;
-  /// Empty until the first job is issued.
+  /// Empty before the channel has joined, and where the device has no memory for it: no job runs then.
   DeviceMemory memory;
 };
 
@@ -144,10 +144,13 @@ class Channel {
   [[nodiscard]] ServedPipeline& pipeline(std::uint8_t index) const noexcept {
     return *pipelines_[index].served;
   }
-  /// Takes the pipelines that others have already, where they do the same, and has its tables brought
-  /// to the device.
-  /// @pre nothing was taken yet; `uploads` outlives the channel
-  void join(PipelineTable& table, TableUploads& uploads);
+  /// Takes the pipelines that others have already, where they do the same, makes room on the device
+  /// for what its kernels keep, and has its tables brought there.
+  /// @pre nothing was taken yet; device and uploads outlive the channel
+  void join(PipelineTable& table, Device& device, TableUploads& uploads);
+  /// Whether the tables it came with are still being read.
+  [[nodiscard]] bool brings_first_tables() const noexcept { return first_table_count_ != 0; }
+  [[nodiscard]] bool came_with_tables() const noexcept { return !setup_.tables.empty(); }
   [[nodiscard]] ChannelPriority priority() const noexcept { return setup_.priority; }
   [[nodiscard]] std::uint32_t weight() const noexcept { return setup_.weight; }
   [[nodiscard]] bool is_pinned() const noexcept { return setup_.pinned; }
@@ -221,8 +224,8 @@ class Channel {
   void spoil_history(std::uint8_t pipeline_index) noexcept {
     pipelines_[pipeline_index].history.spoil();
   }
-  /// The table of an update is on the device, or will not be.
-  void finish_update(std::uint64_t job_id, const JobEnd& end, std::uint64_t now_ns);
+  /// A copy of one of its tables has come to its end.
+  void on_uploaded(const TableUploads::Purpose& purpose, std::uint64_t now_ns);
   /// Shows written completions and wakes the producer where it waits.
   /// @return whether there were any
   bool publish();
@@ -241,7 +244,10 @@ class Channel {
   [[nodiscard]] std::uint32_t uncollected_count() const noexcept { return uncollected_; }
 
   /// @return whether there is something to take after all
-  [[nodiscard]] bool fall_asleep() noexcept { return submissions_.fall_asleep(); }
+  [[nodiscard]] bool fall_asleep() noexcept { return submissions_.fall_asleep() && !is_full(); }
+  /// Whether nothing can be taken, whatever was submitted: for want of room for completions, which
+  /// the producer collects without a word, or for a table, which ends with jobs on the device.
+  [[nodiscard]] bool is_full() const noexcept { return held_update_ || room() == 0; }
   void stay_awake() noexcept { submissions_.stay_awake(); }
   [[nodiscard]] bool has_submissions() const noexcept { return submissions_.available() != 0; }
 
@@ -257,8 +263,14 @@ class Channel {
   /// @return whether the entry was about no slot
   [[nodiscard]] bool accept_control(const SubmissionEntry& entry, std::uint64_t now_ns);
   void update_table(const SubmissionEntry& entry, std::uint64_t now_ns);
+  /// Starts an update that is in order. @return false if there is no room for one more table yet
+  [[nodiscard]] bool start_update(const SubmissionEntry& entry, std::uint64_t now_ns);
+  /// Answers an update that was taken.
+  void finish_update(std::uint64_t job_id, const JobEnd& end, std::uint64_t now_ns);
   [[nodiscard]] std::shared_ptr<UploadedTable> upload(const TableEntry& entry,
-                                                      std::uint64_t job_id);
+                                                      TableUploads::Purpose purpose);
+  /// Whether jobs under way leave room for one more table of a size.
+  [[nodiscard]] bool has_room_for_table(std::uint64_t bytes);
   /// Ends a job that will not be queued.
   void refuse(Job& job, const JobEnd& end, std::uint64_t now_ns);
   /// Takes parameters, tables and history into account. @return false if the job was refused
@@ -302,6 +314,11 @@ class Channel {
   /// Empty where no pipeline has tables, or takes parameters from jobs.
   std::vector<std::shared_ptr<const TableSet>> job_tables_;
   std::vector<JobParameters> job_parameters_;
+  /// Every table that may still be on the device.
+  std::vector<std::weak_ptr<UploadedTable>> live_tables_;
+  /// An update that waits for room; nothing behind it is taken.
+  std::optional<SubmissionEntry> held_update_;
+  std::uint32_t first_table_count_ = 0;
   SlotQueue queue_;
   std::uint64_t queued_bytes_ = 0;
   FairShare share_;

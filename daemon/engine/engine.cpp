@@ -148,7 +148,11 @@ void Engine::wind_down(std::uint64_t now_ns) {
 
 void Engine::add(std::unique_ptr<Channel> channel, std::uint64_t now_ns) {
   channel->stay_awake();
-  channel->join(pipelines_, uploads_);
+  channel->join(pipelines_, device_, uploads_);
+  if (channel->came_with_tables() && !channel->brings_first_tables()) {
+    // There was no memory for them: every job that needs one will say so.
+    listener_.on_tables_copied(channel->id());
+  }
   if (group_of(channel->priority()).lanes.empty()) {
     try {
       make_lanes(channel->priority());
@@ -179,7 +183,8 @@ void Engine::park(std::uint64_t quiet_since_ns) {
       std::partition(channels_.begin(), channels_.end(), [&](const Member& member) {
         Channel& channel = *member.channel;
         if (!member.is_served() || member.active_ns > quiet_since_ns ||
-            channel.queued_count() != 0 || channel.issued_count() != 0 || uploads_.reads(channel)) {
+            channel.queued_count() != 0 || channel.issued_count() != 0 || channel.is_full() ||
+            uploads_.reads(channel)) {
           return true;
         }
         const bool busy = channel.fall_asleep();
@@ -223,6 +228,12 @@ bool Engine::fall_asleep() {
     stay_awake();
   }
   return nothing;
+}
+
+bool Engine::has_full_channels() const noexcept {
+  return std::ranges::any_of(channels_, [](const Member& member) {
+    return member.is_served() && member.channel->is_full() && member.channel->has_submissions();
+  });
 }
 
 void Engine::stay_awake() {
@@ -281,18 +292,17 @@ std::size_t Engine::harvest(std::uint64_t now_ns) {
 }
 
 std::size_t Engine::harvest_uploads(std::uint64_t now_ns) {
-  return uploads_.harvest([&](Channel& channel, std::uint64_t job_id, const EventQuery& query) {
-    if (query.state == EventState::lost && !lost_) {
-      lose(query.code);
-    } else if (job_id != 0) {
-      channel.finish_update(job_id,
-                            query.state == EventState::ready
-                                ? JobEnd{}
-                                : JobEnd{.status = JobStatus::request_refused,
-                                         .detail_code = static_cast<std::uint32_t>(query.code)},
-                            now_ns);
-    }
-  });
+  const std::size_t count =
+      uploads_.harvest([&](Channel& channel, const TableUploads::Purpose& purpose) {
+        channel.on_uploaded(purpose, now_ns);
+        if (purpose.kind == TableUploads::Purpose::Kind::attach && !channel.brings_first_tables()) {
+          listener_.on_tables_copied(channel.id());
+        }
+      });
+  if (uploads_.lost_code() && !lost_) {
+    lose(*uploads_.lost_code());
+  }
+  return count;
 }
 
 std::size_t Engine::harvest_lane(LaneGroup& group, Lane& lane, std::uint64_t now_ns) {

@@ -41,6 +41,8 @@ class EngineListener {
   /// The channel is no longer polled, or is again: its doorbell has to be watched, or not.
   virtual void on_parked(ChannelId channel, int doorbell) = 0;
   virtual void on_unparked(ChannelId channel, int doorbell) = 0;
+  /// Of a channel that came with tables: the daemon has copies of its own.
+  virtual void on_tables_copied(ChannelId channel) = 0;
   /// Nothing touches the channel's memory any more.
   virtual void on_removed(ChannelId channel) = 0;
   /// Every job that had been taken has ended, after `drain`.
@@ -99,6 +101,8 @@ class Engine {
   void park(std::uint64_t quiet_since_ns);
   /// Polls a parked channel again if there is something to take.
   void unpark(ChannelId channel, std::uint64_t now_ns);
+  /// Whether a channel has submitted what there is no room for: only looking again shows when.
+  [[nodiscard]] bool has_full_channels() const noexcept;
   [[nodiscard]] bool has_polled_channels() const noexcept { return !channels_.empty(); }
 
   /// Tells every polled producer that it must ring.
@@ -194,7 +198,7 @@ class Engine {
             std::uint64_t now_ns);
   void fill_from(Channel& channel, std::uint32_t max_jobs, std::uint64_t now_ns);
   /// How many more jobs of a size the batch, its bounds and the channel's credit have room for.
-  [[nodiscard]] std::uint32_t jobs_that_fit(Channel& channel, std::uint64_t input_bytes,
+  [[nodiscard]] std::uint32_t jobs_that_fit(Channel& channel, std::uint64_t job_bytes,
                                             std::uint32_t cost_ns,
                                             std::uint32_t max_jobs) const noexcept;
   /// Whether the job needs a fresh state, and the batch has jobs of its channel already.

@@ -217,7 +217,7 @@ bool Engine::goes_with_batch(Channel& channel, const Job& job,
   const bool is_small = job.input_bytes < settings_.path.copy_from_job_bytes;
   const bool batch_is_small = forming_.largest_input_bytes < settings_.path.copy_from_job_bytes;
   return forming_.jobs.size() < max_jobs &&
-         forming_.input_bytes + job.input_bytes <= settings_.max_batch_bytes &&
+         forming_.batch_bytes + job.plan->batch_bytes <= settings_.max_batch_bytes &&
          forming_.cost_ns < settings_.max_ahead_ns && !job.isolate && !job.retried &&
          &channel.pipeline(job.pipeline_index) == forming_.pipeline &&
          channel.parameters_of(job) == forming_.parameters && !starts_within_batch(channel, job) &&
@@ -231,7 +231,7 @@ void Engine::fill_from(Channel& channel, std::uint32_t max_jobs, std::uint64_t n
     const std::uint32_t cost_ns = forming_.pipeline->cost_ns(plan);
     std::uint32_t count = 1;
     if (next->is_plain() && !forming_.pipeline->is_stateful()) {
-      count = channel.start_like(plan, jobs_that_fit(channel, plan.input_bytes, cost_ns, max_jobs),
+      count = channel.start_like(plan, jobs_that_fit(channel, plan.batch_bytes, cost_ns, max_jobs),
                                  now_ns, [&](Job& job) {
                                    job.cost_ns = cost_ns;
                                    forming_.jobs.push_back(&job);
@@ -248,7 +248,7 @@ void Engine::fill_from(Channel& channel, std::uint32_t max_jobs, std::uint64_t n
            goes_with_batch(channel, *next, max_jobs));
 }
 
-std::uint32_t Engine::jobs_that_fit(Channel& channel, std::uint64_t input_bytes,
+std::uint32_t Engine::jobs_that_fit(Channel& channel, std::uint64_t job_bytes,
                                     std::uint32_t cost_ns, std::uint32_t max_jobs) const noexcept {
   const auto rounded_up = [](std::uint64_t whole, std::uint64_t part) {
     return whole / part + (whole % part != 0 ? 1 : 0);
@@ -259,9 +259,9 @@ std::uint32_t Engine::jobs_that_fit(Channel& channel, std::uint64_t input_bytes,
   const std::uint64_t ahead_ns =
       settings_.max_ahead_ns - std::min(settings_.max_ahead_ns, forming_.cost_ns);
   const std::uint64_t bytes =
-      settings_.max_batch_bytes - std::min(settings_.max_batch_bytes, forming_.input_bytes);
+      settings_.max_batch_bytes - std::min(settings_.max_batch_bytes, forming_.batch_bytes);
   const std::uint64_t fit =
-      std::min({std::uint64_t{max_jobs} - forming_.jobs.size(), bytes / input_bytes,
+      std::min({std::uint64_t{max_jobs} - forming_.jobs.size(), bytes / job_bytes,
                 rounded_up(credit_ns, cost_ns), rounded_up(ahead_ns, cost_ns)});
   // One at least: it was found to go with the batch, or it is the first.
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(fit, 1));

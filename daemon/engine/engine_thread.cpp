@@ -16,6 +16,8 @@ namespace {
 
 /// A sleep with work in flight ends by itself: the device's wake-up is not called after an error.
 constexpr std::uint64_t kMaxSleepInFlightNs = 50'000'000;
+/// A sleep beside a channel without room ends by itself: its producer makes room without a word.
+constexpr std::uint64_t kMaxSleepWhenFullNs = 1'000'000;
 
 void relax() noexcept {
 #if defined(__x86_64__)
@@ -69,6 +71,7 @@ class EngineThread::DoorbellKeeper final : public EngineListener {
     next_.on_unparked(channel, doorbell);
     watch(epoll_, doorbell);
   }
+  void on_tables_copied(ChannelId channel) override { next_.on_tables_copied(channel); }
   void on_removed(ChannelId channel) override { next_.on_removed(channel); }
   void on_drained() override { next_.on_drained(); }
   void on_device_lost(int code) override { next_.on_device_lost(code); }
@@ -183,6 +186,9 @@ void EngineThread::sleep(Device& device, std::uint64_t now_ns) {
     }
     if (engine_->has_polled_channels()) {
       arm_park_timer(now_ns);
+    }
+    if (engine_->has_full_channels()) {
+      limit_ns = std::min(limit_ns, kMaxSleepWhenFullNs);
     }
     const std::uint64_t held_until_ns = engine_->held_until_ns();
     if (held_until_ns != UINT64_MAX) {

@@ -30,8 +30,11 @@ class History {
   /// A batch failed: nobody knows what it did to the state. Whatever is on the device behind it is
   /// spoilt too, up to the next job that starts with a fresh state.
   void spoil() noexcept {
-    spoilt_ = true;
-    lose_before_started();
+    // One mark is enough: a second one would cost the jobs behind it what is sound again.
+    if (!spoilt_) {
+      spoilt_ = true;
+      lose_before_started();
+    }
   }
 
   [[nodiscard]] Mark on_taken() noexcept { return std::exchange(taken_, {}); }

@@ -190,28 +190,7 @@ DeviceStatus Lane::reserve(Buffer& buffer) {
   if (status.ok()) {
     status = grow(buffer.areas[1], needed[1]);
   }
-  if (status.ok() && batch.pipeline->is_stateful()) {
-    status = reserve_states(batch);
-  }
   return status.ok() ? grow(buffer.workspace, largest_workspace * batch.jobs.size()) : status;
-}
-
-DeviceStatus Lane::reserve_states(const Batch& batch) {
-  for (const BatchRun& run : batch.runs) {
-    for (Job* const job : batch.jobs_of(run)) {
-      for (StageState& state : run.channel->kept_for(*job).states) {
-        if (state.bytes == 0 || state.memory.data() != nullptr) {
-          continue;
-        }
-        state.memory = DeviceMemory(device_, DeviceMemory::Kind::buffer, state.bytes);
-        if (state.memory.data() == nullptr) {
-          return {DeviceOutcome::failed, kOutOfMemory};
-        }
-        job->fresh = true;
-      }
-    }
-  }
-  return {};
 }
 
 DeviceStatus Lane::place(Buffer& buffer) {
@@ -369,12 +348,8 @@ DeviceStatus Lane::await_tables(const Batch& batch) {
   return status;
 }
 
-DeviceStatus Lane::await_memory(const Batch& batch) {
-  DeviceStatus status = batch.pipeline->takes_tables() ? await_tables(batch) : DeviceStatus{};
-  if (!status.ok() || !batch.pipeline->is_stateful()) {
-    return status;
-  }
-  status = device_.wait(kernel_stream(batch), batch.pipeline->order_event().id());
+DeviceStatus Lane::clear_states(const Batch& batch) {
+  DeviceStatus status;
   for (const BatchRun& run : batch.runs) {
     for (const Job* const job : batch.jobs_of(run)) {
       if (!job->fresh) {
@@ -390,30 +365,66 @@ DeviceStatus Lane::await_memory(const Batch& batch) {
   return status;
 }
 
+bool Lane::clears_before(const Batch& batch, std::size_t stage) const noexcept {
+  const bool is_last = stage + 1 == batch.pipeline->stages().size();
+  if (is_last && works_in_slots(batch)) {
+    return false;
+  }
+  // Copies and later stages take everything that was planned, written or not.
+  return batch.pipeline->may_leave_out(stage) ||
+         (is_last && batch.pipeline->finds_sizes() && !scatters(batch));
+}
+
+DeviceStatus Lane::clear_results(const Buffer& buffer, std::size_t stage) {
+  std::uint64_t bytes = 0;
+  for (const BatchRun& run : buffer.batch.runs) {
+    bytes += run.count * footprint(bytes_before(run, stage + 1));
+  }
+  return device_.clear(kernel_stream(buffer.batch), {buffer.areas[(stage + 1) % 2].data(), bytes});
+}
+
 DeviceStatus Lane::enqueue_kernels(Buffer& buffer) {
   const Batch& batch = buffer.batch;
   DeviceStatus status = buffer.first_row != 0 ? launch(buffer, 0, mover(), 0) : DeviceStatus{};
   if (status.ok()) {
-    status = enqueue_stages(buffer);
-  }
-  if (batch.pipeline->is_stateful()) {
-    // Also behind a failure: what was enqueued before it still uses the states.
-    const DeviceStatus recorded =
-        device_.record(batch.pipeline->order_event().id(), kernel_stream(batch));
-    status = status.ok() ? recorded : status;
+    status = batch.pipeline->is_stateful() ? enqueue_in_order(buffer) : enqueue_stages(buffer);
   }
   return status.ok() && scatters(batch)
              ? launch(buffer, buffer.first_row + batch.pipeline->stages().size(), mover(), 0)
              : status;
 }
 
+DeviceStatus Lane::enqueue_in_order(Buffer& buffer) {
+  const StreamId stream = kernel_stream(buffer.batch);
+  const EventId order = buffer.batch.pipeline->order_event().id();
+  DeviceStatus status = device_.wait(stream, order);
+  if (!status.ok()) {
+    // Not recorded: the next batch waits for the one before this.
+    return status;
+  }
+  status = clear_states(buffer.batch);
+  if (status.ok()) {
+    status = enqueue_stages(buffer);
+  }
+  // Also behind a failure: what was enqueued before it still uses the states.
+  const DeviceStatus recorded = device_.record(order, stream);
+  return status.ok() ? recorded : status;
+}
+
 DeviceStatus Lane::enqueue_stages(Buffer& buffer) {
-  const ServedPipeline& pipeline = *buffer.batch.pipeline;
+  const Batch& batch = buffer.batch;
+  const ServedPipeline& pipeline = *batch.pipeline;
   const std::vector<Stage>& stages = pipeline.stages();
-  DeviceStatus status = await_memory(buffer.batch);
+  DeviceStatus status = pipeline.takes_tables() ? await_tables(batch) : DeviceStatus{};
   for (std::size_t stage = 0; stage < stages.size() && status.ok(); ++stage) {
+    // What lies in the buffer is of other jobs, and may be of other producers.
+    if (clears_before(batch, stage)) {
+      status = clear_results(buffer, stage);
+    }
     const std::size_t row = buffer.first_row + stage;
-    status = launch(buffer, row, *stages[stage].kernel, stages[stage].params.size());
+    if (status.ok()) {
+      status = launch(buffer, row, *stages[stage].kernel, stages[stage].params.size());
+    }
     if (status.ok() && stage >= pipeline.first_unsized_stage()) {
       status = launch(buffer, row, size_passer(), 0);
     }

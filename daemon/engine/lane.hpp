@@ -94,11 +94,13 @@ class Lane {
   [[nodiscard]] bool moves_by_copies(const Batch& batch) const noexcept;
   /// Whether kernels, not copies, bring what the last stage made to the slots.
   [[nodiscard]] bool scatters(const Batch& batch) const noexcept;
-  /// Gives the stateful stages of every job their memory.
-  [[nodiscard]] DeviceStatus reserve_states(const Batch& batch);
-  /// On the kernels' stream: waits for tables and for the jobs before, and makes states fresh.
-  [[nodiscard]] DeviceStatus await_memory(const Batch& batch);
+  /// On the kernels' stream, as are the next three: waits for the tables that are still on their way.
   [[nodiscard]] DeviceStatus await_tables(const Batch& batch);
+  /// Makes the states of the jobs that begin anew zero bytes.
+  [[nodiscard]] DeviceStatus clear_states(const Batch& batch);
+  /// Whether jobs could take out what others left where a stage is to write.
+  [[nodiscard]] bool clears_before(const Batch& batch, std::size_t stage) const noexcept;
+  [[nodiscard]] DeviceStatus clear_results(const Buffer& buffer, std::size_t stage);
   [[nodiscard]] StreamId kernel_stream(const Batch& batch) const noexcept {
     // Without copies everything is on the stream at whose end the batch is over.
     return moves_by_copies(batch) ? compute_ : out_;
@@ -114,6 +116,8 @@ class Lane {
                                     std::size_t param_count);
   [[nodiscard]] DeviceStatus enqueue_copies_in(Buffer& buffer);
   [[nodiscard]] DeviceStatus enqueue_kernels(Buffer& buffer);
+  /// Of a stateful pipeline: behind the batches before.
+  [[nodiscard]] DeviceStatus enqueue_in_order(Buffer& buffer);
   [[nodiscard]] DeviceStatus enqueue_stages(Buffer& buffer);
   [[nodiscard]] DeviceStatus enqueue_copies_out(Buffer& buffer);
 

@@ -29,6 +29,11 @@ PlanCache::Entry& PlanCache::find_or_plan(const Pipeline& pipeline, std::uint64_
   } else {
     entry.plan = std::move(std::get<PipelinePlan>(planned));
   }
+  entry.batch_bytes = input_bytes;
+  for (const Plan& stage : entry.plan.stages) {
+    entry.batch_bytes = std::max({entry.batch_bytes, stage.max_output_bytes / kMaxGrowth,
+                                  stage.workspace_bytes / kMaxGrowth});
+  }
   return entry;
 }
 

@@ -25,6 +25,9 @@ class PlanCache {
     /// What the pipeline's cost model said when it had this version; 0 before it was first asked.
     std::uint32_t cost_ns = 0;
     std::uint64_t cost_version = 0;
+    /// What the job counts against a batch's bytes: its input, and more where what is made of it on
+    /// the way takes more than `kMaxGrowth` times as much.
+    std::uint64_t batch_bytes = 0;
   };
 
   /// Finds or makes the plan and counts a user.
@@ -34,6 +37,8 @@ class PlanCache {
 
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
+  /// How many times a batch's bytes its lane's buffers may take without fewer jobs being in it.
+  static constexpr std::uint64_t kMaxGrowth = 8;
   /// Plans that are kept although nobody uses them.
   static constexpr std::size_t kKeptPlans = 64;
 

@@ -37,15 +37,16 @@ ServedPipeline::ServedPipeline(Pipeline pipeline)
   }
 }
 
-std::shared_ptr<ServedPipeline> PipelineTable::share(std::shared_ptr<ServedPipeline> offered) {
-  std::erase_if(served_, [](const auto& weak) { return weak.expired(); });
-  for (const auto& weak : served_) {
-    const auto served = weak.lock();
-    if (do_the_same(*served, *offered)) {
+std::shared_ptr<ServedPipeline> PipelineTable::share(std::shared_ptr<ServedPipeline> offered,
+                                                     ChannelPriority priority) {
+  std::erase_if(served_, [](const Entry& entry) { return entry.pipeline.expired(); });
+  for (const Entry& entry : served_) {
+    auto served = entry.pipeline.lock();
+    if ((!offered->is_stateful() || entry.priority == priority) && do_the_same(*served, *offered)) {
       return served;
     }
   }
-  served_.push_back(offered);
+  served_.push_back({offered, priority});
   return offered;
 }
 

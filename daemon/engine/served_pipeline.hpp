@@ -5,6 +5,7 @@
 #include "daemon/engine/job_parameters.hpp"
 #include "daemon/engine/plan_cache.hpp"
 #include "kernels/pipeline.hpp"
+#include "shared/channel_priority.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -31,6 +32,10 @@ class ServedPipeline {
   /// does.
   [[nodiscard]] std::size_t first_unsized_stage() const noexcept { return first_unsized_stage_; }
   [[nodiscard]] bool finds_sizes() const noexcept { return first_unsized_stage_ < stages().size(); }
+  /// Whether a stage may end a job without writing what it was planned to: no kernel of ours does.
+  [[nodiscard]] bool may_leave_out(std::size_t stage) const noexcept {
+    return stages()[stage].kernel->origin() != Kernel::kBuiltIn;
+  }
   /// Parameters of the first stage that a job may bring.
   [[nodiscard]] std::span<const std::size_t> per_job() const noexcept { return per_job_; }
   /// Of a stateful pipeline, in every batch of it: waited for before the kernels, recorded behind.
@@ -68,12 +73,19 @@ class ServedPipeline {
 /// The pipelines that channels have now. Restricted: the engine's thread.
 class PipelineTable {
  public:
+  /// Stateful ones are shared within a priority alone: their kernels run one after the other, and
+  /// nobody waits for a lower priority's.
   /// @return the one that is served already and does the same, or `offered`, which is from now on
-  [[nodiscard]] std::shared_ptr<ServedPipeline> share(std::shared_ptr<ServedPipeline> offered);
+  [[nodiscard]] std::shared_ptr<ServedPipeline> share(
+      std::shared_ptr<ServedPipeline> offered, ChannelPriority priority = ChannelPriority::normal);
 
  private:
+  struct Entry {
+    std::weak_ptr<ServedPipeline> pipeline;
+    ChannelPriority priority;
+  };
   /// Those of channels that have gone are dropped when the next one comes.
-  std::vector<std::weak_ptr<ServedPipeline>> served_;
+  std::vector<Entry> served_;
 };
 
 }  // namespace overlap

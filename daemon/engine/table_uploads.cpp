@@ -6,6 +6,21 @@
 #include <stdexcept>
 
 namespace overlap {
+namespace {
+
+/// Up to where as many tables of updates may lie on the device as there may be at all.
+constexpr std::uint64_t kUpdatedTableBytes = 16U << 20U;
+
+}  // namespace
+
+std::uint64_t largest_table_memory(const std::vector<TableEntry>& tables) noexcept {
+  std::uint64_t first_bytes = 0;
+  for (const TableEntry& table : tables) {
+    first_bytes += table.bytes;
+  }
+  return first_bytes +
+         std::max(2 * first_bytes, std::min(kMaxUpdatedTables * first_bytes, kUpdatedTableBytes));
+}
 
 TableUploads::TableUploads(Device& device, std::shared_ptr<EventPool> events)
     : device_(device),
@@ -30,8 +45,13 @@ std::shared_ptr<UploadedTable> TableUploads::start(const Request& request) {
   const DeviceStatus copied = device_.copy_in(stream_, ranges_);
   // Also behind a failure: what was enqueued before it still writes to the memory.
   const DeviceStatus recorded = device_.record(table->ready.id(), stream_);
+  for (const DeviceStatus& status : {copied, recorded}) {
+    if (status.outcome == DeviceOutcome::lost && !lost_code_) {
+      lost_code_ = status.code;
+    }
+  }
   if (recorded.ok()) {
-    uploads_.push_back({table, request.channel, copied.ok() ? request.job_id : 0});
+    uploads_.push_back({table, request.channel, copied.ok() ? request.purpose : Purpose{}});
   }
   return copied.ok() && recorded.ok() ? table : nullptr;
 }

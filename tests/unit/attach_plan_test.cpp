@@ -377,6 +377,72 @@ TEST(AttachPlan, SaysWhichPipelinesKeepState) {
   EXPECT_TRUE(sut->history_lost);
 }
 
+TEST(AttachPlan, CountsWhatKernelsAndTablesKeepOnTheDevice) {
+  Plan stateful;
+  stateful.state_bytes = 3 * kMiB;
+  KernelRegistry kernels = KernelRegistry::with_builtin_kernels();
+  kernels.add(std::make_unique<PlannedKernel>(stateful, 0));
+  AttachRequest request = make_attach_request(
+      {4, 4096, 0, 512}, std::vector<std::string>{"planned|scale|planned", "lut:channels=1"});
+  request.table_count = 1;
+  request.tables[0] = {.offset_bytes = 0,
+                       .bytes = 256,
+                       .pipeline_index = 1,
+                       .stage_index = 0,
+                       .reserved_0 = 0,
+                       .reserved_1 = 0};
+  const auto planned = plan_attach(request, kernels, kLimits, false);
+  const auto* sut = std::get_if<AttachPlan>(&planned);
+  ASSERT_NE(sut, nullptr) << std::get<AttachRefusal>(planned).text;
+  EXPECT_EQ(sut->kept_bytes, 2 * 3 * kMiB + 256 + 64 * 256);
+}
+
+TEST(AttachPlan, RefusesToKeepMoreThanAChannelMayHave) {
+  for (const std::uint64_t state_bytes : {200 * kMiB, 256 * kMiB, std::uint64_t{1} << 62U}) {
+    Plan stateful;
+    stateful.state_bytes = state_bytes;
+    const AttachRefusal sut = refusal_of(stateful, 0, "planned|planned|planned|planned|planned");
+    EXPECT_EQ(sut.code, AttachCode::geometry_refused);
+    EXPECT_TRUE(says(sut.text, {"keep", "256MiB", "max-channel-bytes"}));
+  }
+  Plan stateful;
+  stateful.state_bytes = 256 * kMiB;
+  const AttachRefusal together = refusal_of(stateful, 0, "planned");
+  EXPECT_EQ(together.code, AttachCode::geometry_refused) << "with the channel's own memory";
+  EXPECT_TRUE(says(together.text, {"keep 256MiB", "the limit is 256MiB"}));
+}
+
+TEST(AttachPlan, RefusesAStageThatTakesMoreThanAChannelMayHave) {
+  Plan greedy;
+  greedy.workspace_bytes = 257 * kMiB;
+  const AttachRefusal beside = refusal_of(greedy, 0, "scale|planned");
+  EXPECT_EQ(beside.code, AttachCode::pipeline_refused);
+  EXPECT_TRUE(says(beside.text, {"stage 2", "257MiB", "max-channel-bytes"}));
+  const std::string up = "resize:width=1,height=1,out_width=32768,out_height=32768";
+  const std::string down = "resize:width=32768,height=32768,out_width=1,out_height=1";
+  EXPECT_TRUE(is_refused(request_for(up + "|" + down, 1), AttachCode::pipeline_refused,
+                         {"stage 1", "1GiB", "max-channel-bytes"}));
+}
+
+TEST(AttachPlan, RefusesWhatAnOlderLibraryCannotTellTheLossOf) {
+  AttachRequest sut = request_for("integrate:count=2", 4096);
+  sut.features_offered = kFeatureTables;
+  EXPECT_TRUE(is_refused(sut, AttachCode::feature_missing, {"'integrate:count=2'", "newer"}));
+  sut.features_offered = kFeatureState;
+  EXPECT_EQ(refusal(sut).code, AttachCode::accepted);
+  AttachRequest table = request({4, 4096, 0, 512}, {"lut:channels=1"});
+  table.table_count = 1;
+  table.tables[0] = {.offset_bytes = 0,
+                     .bytes = 256,
+                     .pipeline_index = 0,
+                     .stage_index = 0,
+                     .reserved_0 = 0,
+                     .reserved_1 = 0};
+  EXPECT_EQ(refusal(table).code, AttachCode::accepted) << refusal(table).text;
+  table.features_offered = kFeatureState;
+  EXPECT_TRUE(is_refused(table, AttachCode::feature_missing, {"tables", "newer"}));
+}
+
 TEST(AttachPlan, RefusesAKernelWithMoreParametersThanALaneHolds) {
   EXPECT_EQ(refusal_of(Plan{}, kMaxStageParameters, "planned").code, AttachCode::accepted);
   const AttachRefusal sut = refusal_of(Plan{}, kMaxStageParameters + 1, "planned");

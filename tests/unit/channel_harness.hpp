@@ -89,6 +89,7 @@ class RecordingListener final : public EngineListener {
   }
   void on_parked(ChannelId channel, int /*doorbell*/) override { parked.push_back(channel); }
   void on_unparked(ChannelId channel, int /*doorbell*/) override { unparked.push_back(channel); }
+  void on_tables_copied(ChannelId channel) override { with_tables.push_back(channel); }
   void on_removed(ChannelId channel) override { removed.push_back(channel); }
   void on_drained() override { ++drained; }
   void on_device_lost(int code) override { lost_codes.push_back(code); }
@@ -96,6 +97,7 @@ class RecordingListener final : public EngineListener {
   std::vector<std::pair<ChannelId, std::string>> violations;
   std::vector<ChannelId> parked;
   std::vector<ChannelId> unparked;
+  std::vector<ChannelId> with_tables;
   std::vector<ChannelId> removed;
   int drained = 0;
   std::vector<int> lost_codes;

@@ -122,6 +122,14 @@ TEST_F(ChannelStoreTest, RefusesMoreThanThereIsBeforeItTakesAnyOfIt) {
   }
 }
 
+TEST_F(ChannelStoreTest, RefusesWhatWouldBeTooMuchWithWhatIsKeptBesideIt) {
+  const auto sut = allocate_store(geometry_, std::uint64_t{1} << 60U);
+  const auto* refused = std::get_if<StoreRefusal>(&sut);
+  ASSERT_NE(refused, nullptr);
+  EXPECT_EQ(refused->code, AttachCode::memory_refused);
+  EXPECT_TRUE(says(refused->text, {"the channel needs", "ask for less"}));
+}
+
 TEST_F(ChannelStoreTest, RefusesWhatTheSystemDoesNotGive) {
   EXPECT_TRUE(says(allocation_refusal(geometry_, std::uint64_t{65} << 20U),
                    {"65MiB", "File too large", "ask for less"}));

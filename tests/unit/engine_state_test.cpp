@@ -223,6 +223,69 @@ TEST(EngineState, SaysSoInTheFirstResultOfAProducerThatCameBack) {
   EXPECT_EQ(discontinuities(outcomes), (std::vector<std::size_t>{1}));
 }
 
+TEST(EngineState, ThatTheDeviceHasNoMemoryForFailsThatChannelsJobsAlone) {
+  EngineHarness sut;
+  ChannelHarness& before = sut.attach({"running_sum"}, kShape, &keeping_registry());
+  sut.device.fail(VirtualTimeDevice::Call::allocate,
+                  sut.device.calls(VirtualTimeDevice::Call::allocate) + 1,
+                  {DeviceOutcome::failed, 2});
+  ChannelHarness& without = sut.attach({"running_sum"}, kShape, &keeping_registry());
+  NumberJobs good(before);
+  NumberJobs bad(without);
+  good.submit_all({1, 2});
+  bad.submit_all({1, 2});
+  good.submit_all({3});
+  sut.run();
+  EXPECT_EQ(good.numbers(), (Numbers{1, 3, 6}));
+  const auto outcomes = bad.outcomes();
+  ASSERT_EQ(outcomes.size(), 2U);
+  for (const auto& outcome : outcomes) {
+    EXPECT_EQ(outcome.status, JobStatus::kernel_failed);
+  }
+}
+
+TEST(EngineState, HasRoomForNoMoreThanTheLargestJobNeeded) {
+  // A kernel from elsewhere may keep more for a smaller job.
+  EngineHarness sut;
+  ChannelHarness& producer =
+      sut.attach({"keeps_less_of_more"}, {.slot_count = 4, .input_bytes = 64}, &keeping_registry());
+  NumberJobs jobs(producer);
+  SubmissionEntry whole{};
+  whole.input_bytes = 64;
+  jobs.submit(1, whole);
+  jobs.submit(1);
+  sut.run();
+  auto outcomes = jobs.outcomes();
+  std::ranges::sort(outcomes, {}, &NumberJobs::Outcome::job_id);
+  ASSERT_EQ(outcomes.size(), 2U);
+  EXPECT_EQ(outcomes[0].status, JobStatus::ok);
+  EXPECT_EQ(outcomes[1].status, JobStatus::input_size_refused);
+}
+
+TEST(EngineState, StaysInOrderThoughABatchFailsBeforeItsKernels) {
+  // With four lanes and kernels that would fit side by side, order comes from the event alone.
+  EngineSettings settings = one_job_a_batch(4);
+  settings.path.only = Path::gather;
+  const VirtualResources roomy = {
+      .sm_count = 132, .kernel_sm_count = 33, .kernels_reach_pinned = true};
+  EngineHarness sut(settings, {.kernel = 1ms}, roomy);
+  ChannelHarness& first = sut.attach({"running_sum"}, kShape, &keeping_registry());
+  ChannelHarness& second = sut.attach({"running_sum"}, kShape, &keeping_registry());
+  NumberJobs a(first);
+  NumberJobs b(second);
+  a.submit_all({1});
+  sut.step();
+  b.submit_all({10});
+  // The gathering of the second batch.
+  sut.device.fail(VirtualTimeDevice::Call::launch,
+                  sut.device.calls(VirtualTimeDevice::Call::launch) + 1,
+                  {DeviceOutcome::failed, 7});
+  sut.step();
+  a.submit_all({2, 3});
+  sut.run();
+  EXPECT_EQ(a.numbers(), (Numbers{1, 3, 6}));
+}
+
 // All or nothing, and sizes that are found out, on every way that bytes can take.
 class EngineSizes : public ::testing::TestWithParam<VirtualResources> {};
 
@@ -263,6 +326,36 @@ TEST_P(EngineSizes, GivesAnySizeUpToTheBoundAndRefusesMore) {
   EXPECT_EQ(outcomes[2].number, 0x5555555555555555U);
   EXPECT_EQ(outcomes[3].status, JobStatus::output_too_small);
   EXPECT_EQ(outcomes[4].output_bytes, 5U);
+}
+
+TEST_P(EngineSizes, BytesOfOthersNeverGoOutWithAJobThatWritesNothing) {
+  // Copies are told sizes before kernels have found them out, and take what lies there.
+  for (const char* const pipeline : {"every_second", "leaves_out", "leaves_out|copy"}) {
+    for (const bool pinned : {false, true}) {
+      for (const Path path : {Path::copy, Path::gather}) {
+        EngineSettings settings;
+        settings.lane_count = 1;
+        settings.depth = 1;
+        settings.path.only = path;
+        EngineHarness sut(settings, {}, GetParam());
+        ChannelHarness& other = sut.attach({"copy"}, kShape, &keeping_registry());
+        ChannelHarness::Shape shape = kShape;
+        shape.pinned = pinned;
+        ChannelHarness& producer = sut.attach({pipeline}, shape, &keeping_registry());
+        NumberJobs secrets(other);
+        NumberJobs jobs(producer);
+        secrets.submit_all({0x5ec2e7, 0x5ec2e7});
+        sut.run();
+        jobs.submit_all({1});
+        sut.run();
+        EXPECT_EQ(jobs.numbers(), (Numbers{kNone}));
+        std::uint64_t left_behind = 0;
+        std::memcpy(&left_behind, producer.view().output(0).data(), sizeof left_behind);
+        EXPECT_EQ(left_behind, 0U) << pipeline << (pinned ? ", pinned, " : ", ")
+                                   << (path == Path::copy ? "copy" : "gather");
+      }
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, EngineSizes,

@@ -194,6 +194,118 @@ TEST(EngineTable, ManyUpdatesNeverOverrunTheCompletionRing) {
   EXPECT_EQ(t.jobs.outcomes().size(), 32U);
 }
 
+TEST(EngineTable, IsSaidToBeCopiedOnceItsPlaceCanBeWrittenAgain) {
+  Attached t({.copy_in = 10ms});
+  t.sut.step();
+  EXPECT_TRUE(t.sut.listener.with_tables.empty()) << "the device still reads it";
+  t.jobs.submit_all({1});
+  t.sut.run();
+  EXPECT_EQ(t.sut.listener.with_tables, (std::vector<ChannelId>{t.producer.id()}));
+  EXPECT_EQ(t.jobs.numbers(), (Numbers{101}));
+  write_table(t.producer, kTableBytes, 200);
+  t.producer.submit(update_entry(1, kTableBytes));
+  t.sut.run();
+  EXPECT_EQ(t.sut.listener.with_tables.size(), 1U) << "an update has an answer of its own";
+}
+
+TEST(EngineTable, OfAnUpdateIsAnsweredWhateverItsNumber) {
+  Attached t;
+  t.producer.submit(update_entry(0, 0));
+  t.sut.run();
+  const auto outcomes = t.jobs.outcomes();
+  ASSERT_EQ(outcomes.size(), 1U);
+  EXPECT_EQ(outcomes[0].status, JobStatus::ok);
+  t.sut.engine.drain();
+  t.sut.run();
+  EXPECT_EQ(t.sut.listener.drained, 1);
+}
+
+TEST(EngineTable, OfAnUpdateStaysUnansweredOnALostDevice) {
+  // The producer brings it to the next daemon; an answer would make it forget the update.
+  for (const auto call : {VirtualTimeDevice::Call::copy_in, VirtualTimeDevice::Call::record,
+                          VirtualTimeDevice::Call::complete}) {
+    Attached t({.copy_in = 1ms});
+    t.sut.run();
+    t.sut.device.fail(call, t.sut.device.calls(call) + 1, {DeviceOutcome::lost, 9});
+    t.producer.submit(update_entry(1, kTableBytes));
+    t.producer.submit(update_entry(2, kTableBytes));
+    t.sut.run();
+    EXPECT_EQ(t.sut.listener.lost_codes, (std::vector<int>{9}));
+    EXPECT_TRUE(t.jobs.outcomes().empty());
+  }
+}
+
+TEST(EngineTable, LosesTheDeviceWhereACopyFailsUnderWay) {
+  Attached t({.copy_in = 1ms});
+  t.sut.run();
+  const auto call = VirtualTimeDevice::Call::complete;
+  t.sut.device.fail(call, t.sut.device.calls(call) + 1, {DeviceOutcome::failed, 5});
+  t.producer.submit(update_entry(1, kTableBytes));
+  t.sut.run();
+  EXPECT_EQ(t.sut.listener.lost_codes, (std::vector<int>{5})) << "nobody knows what kernels read";
+  EXPECT_TRUE(t.jobs.outcomes().empty());
+}
+
+TEST(EngineTable, OfManyUpdatesWaitsForTheJobsThatKeepEarlierOnes) {
+  EngineHarness sut;
+  ChannelHarness::Shape shape = shape_with_table();
+  shape.slot_count = 256;
+  ChannelHarness memory(1, {"plus_table"}, shape, &keeping_registry());
+  write_table(memory, 0, 100);
+  write_table(memory, kTableBytes, 200);
+  sut.engine.add(memory.make_channel(), 0);
+  sut.run();
+  NumberJobs jobs(memory);
+  sut.device.hold_kernels(true);
+  const std::uint64_t before = sut.device.calls(VirtualTimeDevice::Call::allocate);
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    memory.submit(update_entry(1000 + i, i % 2 == 0 ? kTableBytes : 0));
+    jobs.submit_all({i});
+  }
+  sut.run();
+  EXPECT_LT(sut.device.calls(VirtualTimeDevice::Call::allocate), before + 80)
+      << "every one of the 100 would lie there with its job";
+  EXPECT_TRUE(sut.engine.fall_asleep()) << "looking again is of no use before a job has ended";
+  sut.engine.stay_awake();
+  sut.device.hold_kernels(false);
+  sut.run();
+  std::size_t answers = 0;
+  for (const auto& outcome : jobs.outcomes()) {
+    EXPECT_EQ(outcome.status, JobStatus::ok);
+    if (outcome.job_id >= 1000) {
+      ++answers;
+    } else {
+      const std::uint64_t i = outcome.job_id - 1;
+      EXPECT_EQ(outcome.number, i + (i % 2 == 0 ? 200 : 100));
+    }
+  }
+  EXPECT_EQ(answers, 100U);
+}
+
+TEST(EngineTable, AnswersThatNobodyCollectsLetTheEngineSleep) {
+  EngineHarness sut;
+  ChannelHarness::Shape shape = shape_with_table();
+  shape.slot_count = 1;
+  ChannelHarness memory(1, {"plus_table"}, shape, &keeping_registry());
+  sut.engine.add(memory.make_channel(), 0);
+  NumberJobs jobs(memory);
+  memory.submit(update_entry(10, kTableBytes));
+  memory.submit(update_entry(11, kTableBytes));
+  sut.run();
+  jobs.submit_all({1});
+  sut.run();
+  EXPECT_TRUE(sut.engine.has_full_channels());
+  EXPECT_TRUE(sut.engine.fall_asleep());
+  sut.engine.stay_awake();
+  sut.engine.park(UINT64_MAX);
+  EXPECT_TRUE(sut.listener.parked.empty()) << "its producer would ring for nothing that it did";
+  EXPECT_EQ(jobs.outcomes().size(), 2U);
+  EXPECT_NE(sut.step(), 0U);
+  sut.run();
+  EXPECT_FALSE(sut.engine.has_full_channels());
+  EXPECT_EQ(jobs.outcomes().size(), 1U);
+}
+
 TEST(EngineTable, AChannelGoesOnlyWhenItsTableIsNotReadAnyMore) {
   Attached t({.copy_in = 10ms});
   t.sut.engine.remove(t.producer.id());

@@ -73,6 +73,7 @@ class DoorbellWatcher final : public EngineListener {
     EXPECT_EQ(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, doorbell, nullptr), 0);
     count(unparked);
   }
+  void on_tables_copied(ChannelId /*channel*/) override {}
   void on_removed(ChannelId /*channel*/) override { count(removed); }
   void on_drained() override { count(drained); }
   void on_device_lost(int /*code*/) override { count(lost); }

@@ -39,6 +39,7 @@ class QuietListener final : public EngineListener {
   }
   void on_parked(ChannelId /*channel*/, int /*doorbell*/) override { ++parked; }
   void on_unparked(ChannelId /*channel*/, int /*doorbell*/) override {}
+  void on_tables_copied(ChannelId /*channel*/) override {}
   void on_removed(ChannelId /*channel*/) override { ++removed; }
   void on_drained() override {}
   void on_device_lost(int code) override { ADD_FAILURE() << "lost: " << code; }

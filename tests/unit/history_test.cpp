@@ -60,5 +60,16 @@ TEST(History, SpoiltMakesResultsMeanNothingUpToTheNextFreshJob) {
   EXPECT_TRUE(sut.on_ended(false));
 }
 
+TEST(History, SpoiltTwiceNeedsOneFreshJob) {
+  History sut;
+  sut.spoil();
+  EXPECT_TRUE(sut.on_started().fresh);
+  sut.spoil();
+  EXPECT_FALSE(sut.on_started().fresh) << "that would cost what the fresh job has begun";
+  EXPECT_TRUE(sut.on_ended(true));
+  sut.spoil();
+  EXPECT_TRUE(sut.on_started().fresh);
+}
+
 }  // namespace
 }  // namespace overlap

@@ -76,6 +76,12 @@ void up_to(const overlap_batch& batch) {
   });
 }
 
+void fail_all(const overlap_batch& batch) {
+  for_each_number(batch, [](const overlap_batch_item& item, std::uint64_t /*number*/) {
+    *item.status = OVERLAP_ITEM_FAILED;
+  });
+}
+
 Parameter whole_number(std::string_view name, bool per_job) {
   return {name, ParameterType::integer, {.i64 = 0}, -100, 100, "", "added", {}, per_job};
 }
@@ -98,6 +104,10 @@ const KernelRegistry& keeping_registry() {
          .parameters = {whole_number("b", false), whole_number("a", true)},
          .run = plus});
     add({.name = "up_to", .output_size = OutputSize::up_to, .run = up_to});
+    add({.name = "keeps_less_of_more", .run = {}, .state_bytes_for = [](std::uint64_t bytes) {
+           return bytes < 64 ? std::uint64_t{1024} : std::uint64_t{8};
+         }});
+    add({.name = "leaves_out", .run = fail_all, .origin = "elsewhere.so"});
     return kernels;
   }();
   return kRegistry;

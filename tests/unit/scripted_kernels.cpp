@@ -38,7 +38,8 @@ PlanOrRefusal ScriptedKernel::plan(ParameterView /*params*/, std::uint64_t input
   Plan plan;
   plan.max_output_bytes = input_bytes * script_.growth;
   plan.workspace_bytes = script_.workspace_bytes;
-  plan.state_bytes = script_.state_bytes;
+  plan.state_bytes =
+      script_.state_bytes_for ? script_.state_bytes_for(input_bytes) : script_.state_bytes;
   plan.output_size = script_.output_size;
   return plan;
 }

@@ -24,12 +24,16 @@ class ScriptedKernel final : public Kernel {
     std::vector<Parameter> parameters{};
     /// What a batch does; null does nothing.
     std::function<void(const overlap_batch&)> run;
+    /// Where what it keeps depends on the input's bytes.
+    std::function<std::uint64_t(std::uint64_t)> state_bytes_for;
+    std::string origin{Kernel::kBuiltIn};
   };
 
   explicit ScriptedKernel(Script script) : script_(std::move(script)) {}
 
   [[nodiscard]] std::string_view name() const noexcept override { return script_.name; }
   [[nodiscard]] std::string_view summary() const noexcept override { return "for tests"; }
+  [[nodiscard]] std::string_view origin() const noexcept override { return script_.origin; }
   [[nodiscard]] std::span<const Parameter> parameters() const noexcept override {
     return script_.parameters;
   }

@@ -1,5 +1,6 @@
 #include "daemon/engine/served_pipeline.hpp"
 
+#include "tests/unit/keeping_kernels.hpp"
 #include "tests/unit/scripted_kernels.hpp"
 
 #include <gtest/gtest.h>
@@ -81,6 +82,19 @@ TEST(PipelineTable, SharesAmongAnyNumber) {
     EXPECT_EQ(sut.share(offered("twice")), twice);
     EXPECT_EQ(sut.share(offered("copy")), copy);
   }
+}
+
+TEST(PipelineTable, SharesWhatKeepsAStateWithinAPriorityAlone) {
+  const auto keeping = [](const char* text) {
+    return std::make_shared<ServedPipeline>(Pipeline::parse(text, testing::keeping_registry()));
+  };
+  PipelineTable sut;
+  const auto high = sut.share(keeping("running_sum"), ChannelPriority::high);
+  EXPECT_EQ(sut.share(keeping("running_sum"), ChannelPriority::high), high);
+  EXPECT_NE(sut.share(keeping("running_sum"), ChannelPriority::low), high)
+      << "its batches run one after the other";
+  const auto copy = sut.share(keeping("copy"), ChannelPriority::high);
+  EXPECT_EQ(sut.share(keeping("copy"), ChannelPriority::low), copy);
 }
 
 TEST(PipelineTable, ForgetsWhatNobodyHasAnyMore) {

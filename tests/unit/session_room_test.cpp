@@ -32,6 +32,16 @@ TEST_F(SessionRoomTest, GivesEverythingBackWhenTheProducerGoes) {
   EXPECT_TRUE(everything_is_given_back());
 }
 
+TEST_F(SessionRoomTest, CountsAndGivesBackWhatKernelsKeep) {
+  start();
+  RawClient sut = client();
+  sut.attach(page_slots(kSlots), "integrate:count=2");
+  // A sum of 8 bytes for each value of 4 of an input area.
+  EXPECT_GE(daemon_->status().pinned_bytes, channel_bytes(page_slots(kSlots)) + 8192);
+  sut.hang_up();
+  EXPECT_TRUE(everything_is_given_back());
+}
+
 TEST_F(SessionRoomTest, SurvivesAHangUpWhileConnected) {
   start();
   client().hang_up();

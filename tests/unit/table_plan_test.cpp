@@ -43,7 +43,7 @@ TEST(TablePlan, AsksForWhatIsMissing) {
 
 TEST(TablePlan, RefusesWhatFitsNoStage) {
   EXPECT_TRUE(says(refusal_of({entry(2, 0)}), {"pipeline 2", "has 2"}));
-  EXPECT_TRUE(says(refusal_of({entry(1, 2)}), {"stage 2", "has 2"}));
+  EXPECT_TRUE(says(refusal_of({entry(1, 2)}), {"stage 3", "has 2"}));
   EXPECT_TRUE(says(refusal_of({entry(1, 0)}), {"stage 1", "takes no table"}));
   EXPECT_TRUE(says(refusal_of({entry(1, 1, 0, 255)}), {"takes a table of 256", "255"}));
   EXPECT_TRUE(says(refusal_of({entry(1, 1), entry(1, 1, 256)}), {"two tables"}));

@@ -365,6 +365,23 @@ TEST_F(ProducerTablesTest, AnUpdateThatWaitsForAPlaceGoesOnWithTheNextDaemon) {
   EXPECT_EQ(table_of(sut.wait(submit_filled(sut, 1))), 4);
 }
 
+TEST_F(ProducerTablesTest, MoreRepeatedUpdatesThanPlacesHoldUpNoJobWhileTheProgramDoesNotCall) {
+  FakeDaemon daemon(socket, {{.hold = true}, {.mask_from_table = true}});
+  Producer sut(options());
+  submit_filled(sut, 1);
+  for (unsigned char value = 2; value < 5; ++value) {
+    sut.update_table(0, 1, table(value));
+    submit_filled(sut, value);
+  }
+  sut.settle_tables();
+  daemon.await_taken(7);
+  daemon.hang_up(false);
+  daemon.await_taken(2 * 7);
+  for (unsigned char value = 1; value < 5; ++value) {
+    EXPECT_EQ(table_of(sut.wait_next()), value);
+  }
+}
+
 TEST_F(ProducerTablesTest, AnUpdateThatWaitsForAPlaceEndsWithTheChannel) {
   FakeDaemon daemon(socket, {{.hold_updates = true}});
   ProducerOptions once = options();

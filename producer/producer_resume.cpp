@@ -178,6 +178,7 @@ void ProducerCore::adopt_channel(std::shared_ptr<ChannelConnection> connection) 
   reader_ = CompletionReader(connection_->view());
   entries_written_ = 0;
   control_positions_.clear();
+  updates_out_ = 0;
   deferred_cancels_.clear();
   translate_parameters_of_jobs(previous);
   poll_.attach(connection_->wake_descriptor());
@@ -188,10 +189,7 @@ void ProducerCore::adopt_channel(std::shared_ptr<ChannelConnection> connection) 
   state_ = State::live;
   ++resume_count_;
   entries_queued_ = true;
-  write_backlog();
-  if (has_backlog()) {
-    retry_soon();
-  }
+  pursue_backlog();
   if (poll_armed_) {
     arm_poll();
     if (jobs_.results() != 0) {

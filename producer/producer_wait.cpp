@@ -78,11 +78,7 @@ void ProducerCore::on_alarm() {
     connection_->post();
   }
   if (state_ == State::live && has_backlog()) {
-    // An update may wait for its table's place, which an answer that nobody collects would free.
-    collect();
-    if (has_backlog()) {
-      retry_soon();
-    }
+    pursue_backlog();
   }
 }
 

@@ -311,10 +311,14 @@ void FakeDaemon::make_ready() {
 }
 
 void FakeDaemon::take() {
-  std::uint32_t count = client_->submissions.available();
-  if (count > client_->submissions.capacity()) {
+  const std::uint32_t available = client_->submissions.available();
+  if (available > client_->submissions.capacity()) {
     throw std::runtime_error("the producer broke the rules of the submission ring");
   }
+  // As the engine does: nothing whose answer might find no room.
+  const std::size_t room = client_->completions.capacity() - client_->completions.uncollected() -
+                           client_->in_hand.size() - client_->updates_in_hand.size();
+  std::size_t count = std::min<std::size_t>(available, room);
   if (count == 0) {
     return;
   }

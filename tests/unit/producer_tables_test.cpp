@@ -250,6 +250,22 @@ TEST_F(ProducerTablesTest, UpdatesCancelsAndJobsShareARingOfTheSmallestSize) {
   sut.settle_tables();
 }
 
+TEST_F(ProducerTablesTest, AnswersThatNobodyCollectsKeepNoJobFromTheDaemon) {
+  // One slot: two places for answers, of which one is the job's.
+  FakeDaemon daemon(socket, {{.mask_from_table = true, .hold_updates = true}});
+  Producer sut(options(1));
+  Slot slot = sut.acquire();
+  fill(slot, 1);
+  sut.update_table(0, 1, table(2));
+  daemon.await_taken(1);
+  sut.update_table(0, 1, table(3));
+  daemon.answer_updates(1);
+  const JobId id = sut.submit(std::move(slot), 1);
+  daemon.await_taken(3);
+  daemon.answer_updates(1);
+  EXPECT_EQ(table_of(sut.wait(id)), 2);
+}
+
 TEST_F(ProducerTablesTest, ManyThreadsUpdateTheSameTable) {
   FakeDaemon daemon(socket, {{.mask_from_table = true}});
   Producer sut(options());

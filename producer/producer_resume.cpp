@@ -202,7 +202,7 @@ void ProducerCore::adopt_channel(std::shared_ptr<ChannelConnection> connection) 
 
 void ProducerCore::translate_parameters_of_jobs(const ChannelConnection& former) noexcept {
   jobs_.for_each_unfinished([&](JobRecord& job) {
-    if (job.parameter_flags == 0) {
+    if ((job.parameter_flags & kSubmissionParameters) == 0) {
       return;
     }
     EncodedParameters values{job.parameter_flags, job.parameters};
@@ -211,7 +211,9 @@ void ProducerCore::translate_parameters_of_jobs(const ChannelConnection& former)
       job.parameter_flags = values.flags;
       job.parameters = values.bytes;
     } else {
-      end_without_run(job, JobStatus::request_refused);
+      // Submitted all the same: where the job would have stood in a pipeline's history is the
+      // daemon's to mark.
+      job.parameter_flags = kSubmissionRefuse;
     }
   });
 }

@@ -72,7 +72,9 @@ std::uint8_t ProducerCore::await_place(Lock& lock, std::uint8_t table) {
 
 void ProducerCore::settle_tables() {
   Lock lock(mutex_);
-  wait_until(lock, kNoDeadline, [this] { return !controls_.has_unanswered(); });
+  // Not those that others submit meanwhile: there might be no end to them.
+  const JobId last = controls_.last_id();
+  wait_until(lock, kNoDeadline, [this, last] { return !controls_.has_unanswered(last); });
   raise_if_table_refused();
 }
 

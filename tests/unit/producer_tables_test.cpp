@@ -1,5 +1,6 @@
 #include "producer/producer.hpp"
 #include "tests/unit/fake_daemon.hpp"
+#include "tests/unit/patience.hpp"
 #include "tests/unit/producer_payload.hpp"
 #include "tests/unit/says.hpp"
 
@@ -189,6 +190,21 @@ TEST_F(ProducerTablesTest, APlaceIsNotWrittenWhileTheDaemonMayReadIt) {
     }
     EXPECT_EQ(table_of(sut.wait(submit_filled(sut, value))), value - 1);
   }
+}
+
+TEST_F(ProducerTablesTest, WhoeverSettlesDoesNotWaitForUpdatesThatComeLater) {
+  FakeDaemon daemon(socket, {{.hold_updates = true}});
+  Producer sut(options());
+  sut.update_table(0, 1, table(2));
+  daemon.await_taken(1);
+  std::thread settling([&] { sut.settle_tables(); });
+  ASSERT_TRUE(eventually([&] { return sut.counters().semaphore_waits > 0; }));
+  sut.update_table(0, 1, table(3));
+  daemon.await_taken(2);
+  daemon.answer_updates(1);
+  settling.join();
+  daemon.answer_updates(1);
+  sut.settle_tables();
 }
 
 TEST_F(ProducerTablesTest, ARefusedUpdateIsToldOnceAndTheOldTableStays) {

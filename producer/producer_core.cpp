@@ -110,8 +110,14 @@ DeclaredJobParameters ProducerCore::declared_parameters(
 }
 
 void ProducerCore::check_parameters(std::span<const Submission> submissions) const {
+  const bool known = (connection_->abilities().features & kFeatureJobParameters) != 0;
   for (const Submission& submission : submissions) {
     if (!submission.options.params.empty()) {
+      if (!known) {
+        throw InvalidSubmission(
+            "the job brings parameters, but the daemon is older than those and takes none from any "
+            "job; update overlapd, or give them in the pipeline's text");
+      }
       static_cast<void>(encode_parameters(submission.options.params,
                                           declared_parameters(submission.options.pipeline_index)));
     }

@@ -87,7 +87,13 @@ TEST_F(ProducerParametersTest, AreRefusedWhereTheDaemonDoesNotKnowThem) {
   earlier.features = kFeatureTables;
   FakeDaemon daemon(socket, {earlier});
   Producer sut(small_channel(socket));
-  EXPECT_THROW(submit_with(sut, {{"gain", 1.0}}), InvalidSubmission);
+  try {
+    submit_with(sut, {{"gain", 1.0}});
+    FAIL() << "they mean nothing to it";
+  } catch (const InvalidSubmission& error) {
+    EXPECT_TRUE(says(error.what(), {"the daemon is older", "update overlapd"}));
+  }
+  EXPECT_TRUE(answers_its_tag(sut.wait(submit_with(sut, {}))));
 }
 
 TEST_F(ProducerParametersTest, StayWithAJobThatRunsAgain) {

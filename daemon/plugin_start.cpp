@@ -40,6 +40,11 @@ PluginFolder load_quietly(const std::string& folder, KernelRegistry& kernels) {
   return load_plugins(folder, kernels);
 }
 
+void log_refused(const RefusedKernels& refused, spdlog::logger& log) {
+  log.error("plug-in {} is refused: {}", refused.file, refused.reason);
+}
+
+/// @throws PluginFolderError if the folder cannot be opened
 void start_folder(const std::string& folder, KernelRegistry& kernels, spdlog::logger& log) {
   const PluginFolder outcome = load_quietly(folder, kernels);
   for (const LoadedPlugin& plugin : outcome.loaded) {
@@ -47,7 +52,20 @@ void start_folder(const std::string& folder, KernelRegistry& kernels, spdlog::lo
              joined(plugin.kernels));
   }
   for (const RefusedKernels& refused : outcome.refused) {
-    log.error("plug-in {} is refused: {}", refused.file, refused.reason);
+    log_refused(refused, log);
+  }
+}
+
+/// Nobody asked for this folder: the daemon serves what else it has, rather than nothing.
+/// @return whether it could be opened
+bool start_own_folder(const std::string& folder, KernelRegistry& kernels, spdlog::logger& log) {
+  try {
+    start_folder(folder, kernels, log);
+    return true;
+  } catch (const PluginFolderError& error) {
+    kernels.add_refused({folder, error.what()});
+    log_refused(kernels.refused().back(), log);
+    return false;
   }
 }
 
@@ -71,8 +89,7 @@ std::optional<std::string> own_plugin_folder() {
 void start_plugins(const std::vector<std::string>& given, const std::optional<std::string>& own,
                    KernelRegistry& kernels, spdlog::logger& log) {
   std::vector<std::string> opened;
-  if (own) {
-    start_folder(*own, kernels, log);
+  if (own && start_own_folder(*own, kernels, log)) {
     opened.push_back(*own);
   }
   for (const std::string& folder : given) {

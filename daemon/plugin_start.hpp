@@ -17,9 +17,9 @@ namespace overlap {
 
 /// Loads the daemon's own plug-ins and those of the given folders, each folder once, with a line in
 /// the log for each plug-in: its kernels, or, as an error, why it was refused. Neither ends the
-/// start.
+/// start, nor does a folder of its own that cannot be opened, which counts as refused.
 /// @param given of `kernel-path`
-/// @throws PluginFolderError for a given folder that is not there
+/// @throws PluginFolderError for a given folder that cannot be opened
 void start_plugins(const std::vector<std::string>& given, const std::optional<std::string>& own,
                    KernelRegistry& kernels, spdlog::logger& log);
 

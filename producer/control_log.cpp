@@ -47,9 +47,9 @@ bool ControlLog::waits_for_place(std::uint8_t table) const noexcept {
                      });
 }
 
-bool ControlLog::has_unanswered() const noexcept {
-  return std::ranges::any_of(records_, [](const ControlRecord& record) {
-    return is_update(record) && record.phase != ControlPhase::answered;
+bool ControlLog::has_unanswered(JobId last) const noexcept {
+  return std::ranges::any_of(records_, [last](const ControlRecord& record) {
+    return record.id <= last && is_update(record) && record.phase != ControlPhase::answered;
   });
 }
 

@@ -58,8 +58,12 @@ class ControlLog {
 
   /// Whether an update of the table is queued that has no place in the current channel yet.
   [[nodiscard]] bool waits_for_place(std::uint8_t table) const noexcept;
-  /// Whether there is an update that the daemon has not answered.
-  [[nodiscard]] bool has_unanswered() const noexcept;
+  /// The youngest record's; 0, that of nothing, if there is none.
+  [[nodiscard]] JobId last_id() const noexcept {
+    return records_.empty() ? JobId{} : records_.back().id;
+  }
+  /// Whether there is an update, this one or an older one, that the daemon has not answered.
+  [[nodiscard]] bool has_unanswered(JobId last) const noexcept;
 
   /// Forgets what no job could have to run with again; what the oldest unfinished jobs need becomes
   /// the content of the tables. Visits every job. At most one reset and one answered update a table

@@ -29,6 +29,11 @@ inline constexpr std::uint32_t kDeathsBeforeIsolation = 2;
 /// How often it may be found there alone.
 inline constexpr std::uint32_t kDeathsAloneBeforeLost = 2;
 
+/// A flag of a submission that no daemon knows, so that every one refuses the job: see
+/// shared/README.md.
+inline constexpr std::uint16_t kSubmissionRefuse = 1U << 15U;
+static_assert((kSubmissionRefuse & kKnownSubmissionFlags) == 0);
+
 /// What the library knows of one job. Three cache lines: what submission and collection both touch
 /// is in the first.
 struct alignas(64) JobRecord {
@@ -49,7 +54,8 @@ struct alignas(64) JobRecord {
   bool cancel_wanted = false;
   /// In the ring of the current channel.
   bool cancel_written = false;
-  /// Those of `parameters` that are there: `submission_parameter_flag`.
+  /// Those of `parameters` that are there: `submission_parameter_flag`. Or `kSubmissionRefuse`, once
+  /// there was a daemon that does not take them.
   std::uint16_t parameter_flags = 0;
 
   /// Daemons that died while this job was on the device.

@@ -79,8 +79,8 @@ class Producer {
   bool cancel(JobId id);
 
   /// Replaces a table: jobs submitted before this call use the old one, those after it the new one.
-  /// Returns once that is submitted. It waits only while the daemon has yet to take both of the last
-  /// two updates of the very table; that takes the jobs before them to be on the device.
+  /// Returns once that is submitted. It waits only while the daemon has yet to answer both of the last
+  /// two updates of the very table: it answers once it has a copy of its own.
   ///
   /// A daemon that cannot take it goes on with the table before. That is counted, and the next call
   /// of `update_table` or `settle_tables` throws it, once, instead of doing anything.

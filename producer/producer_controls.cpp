@@ -72,7 +72,9 @@ std::uint8_t ProducerCore::await_place(Lock& lock, std::uint8_t table) {
 
 void ProducerCore::settle_tables() {
   Lock lock(mutex_);
-  wait_until(lock, kNoDeadline, [this] { return !controls_.has_unanswered(); });
+  // Not those that others submit meanwhile: there might be no end to them.
+  const JobId last = controls_.last_id();
+  wait_until(lock, kNoDeadline, [this, last] { return !controls_.has_unanswered(last); });
   raise_if_table_refused();
 }
 
@@ -110,10 +112,7 @@ void ProducerCore::submit_control(ControlRecord record) {
     return;
   }
   entries_queued_ = true;
-  write_backlog();
-  if (has_backlog()) {
-    retry_soon();
-  }
+  pursue_backlog();
 }
 
 bool ProducerCore::write_control(ControlRecord& record) {
@@ -124,6 +123,11 @@ bool ProducerCore::write_control(ControlRecord& record) {
   entry.pipeline_index = record.pipeline_index;
   entry.ready_ns = monotonic_now_ns();
   if (record.opcode == Opcode::table_update) {
+    // The daemon takes nothing that it would have no room to answer. Every job may need a place of
+    // its own; answers that nobody collects must leave it that.
+    if (updates_out_ >= room_beside_jobs()) {
+      return false;
+    }
     if (!record.place) {
       // Only after a resume; else the content was written before the update was queued.
       record.place = tables_.take_place(record.table);
@@ -147,6 +151,7 @@ bool ProducerCore::write_control(ControlRecord& record) {
   if (!write_beside_jobs(entry)) {
     return false;
   }
+  updates_out_ += record.opcode == Opcode::table_update ? 1U : 0U;
   controls_.mark_written(record);
   return true;
 }
@@ -161,6 +166,7 @@ bool ProducerCore::accept_update_answer(const CompletionEntry& entry) {
   if (status != JobStatus::ok && status != JobStatus::request_refused) {
     return false;
   }
+  --updates_out_;
   tables_.free_place(record->table, *record->place);
   record->place.reset();
   if (status == JobStatus::ok) {

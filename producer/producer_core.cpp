@@ -110,8 +110,14 @@ DeclaredJobParameters ProducerCore::declared_parameters(
 }
 
 void ProducerCore::check_parameters(std::span<const Submission> submissions) const {
+  const bool known = (connection_->abilities().features & kFeatureJobParameters) != 0;
   for (const Submission& submission : submissions) {
     if (!submission.options.params.empty()) {
+      if (!known) {
+        throw InvalidSubmission(
+            "the job brings parameters, but the daemon is older than those and takes none from any "
+            "job; update overlapd, or give them in the pipeline's text");
+      }
       static_cast<void>(encode_parameters(submission.options.params,
                                           declared_parameters(submission.options.pipeline_index)));
     }
@@ -162,7 +168,7 @@ void ProducerCore::submit(std::span<Submission> submissions, std::span<JobId> id
   counters_.jobs_submitted += submissions.size();
   publish();
   if (has_backlog()) {
-    retry_soon();
+    pursue_backlog();
   }
 }
 
@@ -194,6 +200,11 @@ bool ProducerCore::write_job(JobRecord& job) {
   return true;
 }
 
+std::size_t ProducerCore::room_beside_jobs() const noexcept {
+  const ChannelGeometry& geometry = connection_->geometry();
+  return geometry.ring_capacity - geometry.slot_count;
+}
+
 bool ProducerCore::write_beside_jobs(const SubmissionEntry& entry) {
   // Acquire 'submissions taken', as the writer does.
   const std::uint32_t taken =
@@ -202,9 +213,7 @@ bool ProducerCore::write_beside_jobs(const SubmissionEntry& entry) {
          static_cast<std::int32_t>(taken - control_positions_.front()) > 0) {
     control_positions_.pop_front();
   }
-  const ChannelGeometry& geometry = connection_->geometry();
-  if (control_positions_.size() >= geometry.ring_capacity - geometry.slot_count ||
-      !writer_.write(entry)) {
+  if (control_positions_.size() >= room_beside_jobs() || !writer_.write(entry)) {
     return false;
   }
   control_positions_.push_back(entries_written_++);
@@ -259,6 +268,14 @@ void ProducerCore::write_backlog() {
   publish();
 }
 
+void ProducerCore::pursue_backlog() {
+  // It may wait for an answer that lies there, and nobody has to be waiting for results.
+  collect();
+  if (has_backlog()) {
+    retry_soon();
+  }
+}
+
 void ProducerCore::retry_soon() noexcept { watcher_.set_alarm(monotonic_now_ns() + kRingRetryNs); }
 
 void ProducerCore::publish() {
@@ -290,9 +307,15 @@ std::uint32_t ProducerCore::collect() {
   if (state_ != State::live) {
     return 0;
   }
-  if (has_backlog()) {
+  const std::uint32_t count = take_completions();
+  // Afterwards: an answer may have made the room that something waits for.
+  if (state_ == State::live && has_backlog()) {
     write_backlog();
   }
+  return count;
+}
+
+std::uint32_t ProducerCore::take_completions() {
   const std::uint32_t count = reader_.available();
   if (count == 0) {
     return 0;

@@ -126,6 +126,8 @@ class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
   void check_parameters(std::span<const Submission> submissions) const;
   [[nodiscard]] DeclaredJobParameters declared_parameters(
       std::uint8_t pipeline_index) const noexcept;
+  /// Places that each ring has beyond one for every slot.
+  [[nodiscard]] std::size_t room_beside_jobs() const noexcept;
   [[nodiscard]] bool write_beside_jobs(const SubmissionEntry& entry);
   [[nodiscard]] bool write_queued();
   [[nodiscard]] bool write_job(JobRecord& job);
@@ -135,9 +137,13 @@ class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
     return entries_queued_ || !deferred_cancels_.empty();
   }
   void write_backlog();
+  /// Writes what can be written now, and sees that the rest is tried again.
+  void pursue_backlog();
   void retry_soon() noexcept;
   void publish();
+  /// Takes what has come, then writes the backlog. @return how many completions
   std::uint32_t collect();
+  std::uint32_t take_completions();
   [[nodiscard]] bool accept(const CompletionEntry& entry, std::uint64_t now_ns);
   [[nodiscard]] bool accept_job(const CompletionEntry& entry, std::uint64_t now_ns);
   [[nodiscard]] Result pick_up(JobRecord& job) noexcept;
@@ -220,6 +226,8 @@ class ProducerCore : public std::enable_shared_from_this<ProducerCore> {
   std::uint32_t entries_written_ = 0;
   /// Where in the ring the entries are that are no jobs and that the daemon may not have taken.
   std::deque<std::uint32_t> control_positions_;
+  /// Updates in the current ring whose answers were not collected.
+  std::uint32_t updates_out_ = 0;
   /// Jobs whose cancel entries found no room.
   std::deque<JobId> deferred_cancels_;
   ControlLog controls_;

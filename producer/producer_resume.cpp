@@ -178,6 +178,7 @@ void ProducerCore::adopt_channel(std::shared_ptr<ChannelConnection> connection) 
   reader_ = CompletionReader(connection_->view());
   entries_written_ = 0;
   control_positions_.clear();
+  updates_out_ = 0;
   deferred_cancels_.clear();
   translate_parameters_of_jobs(previous);
   poll_.attach(connection_->wake_descriptor());
@@ -188,10 +189,7 @@ void ProducerCore::adopt_channel(std::shared_ptr<ChannelConnection> connection) 
   state_ = State::live;
   ++resume_count_;
   entries_queued_ = true;
-  write_backlog();
-  if (has_backlog()) {
-    retry_soon();
-  }
+  pursue_backlog();
   if (poll_armed_) {
     arm_poll();
     if (jobs_.results() != 0) {
@@ -204,7 +202,7 @@ void ProducerCore::adopt_channel(std::shared_ptr<ChannelConnection> connection) 
 
 void ProducerCore::translate_parameters_of_jobs(const ChannelConnection& former) noexcept {
   jobs_.for_each_unfinished([&](JobRecord& job) {
-    if (job.parameter_flags == 0) {
+    if ((job.parameter_flags & kSubmissionParameters) == 0) {
       return;
     }
     EncodedParameters values{job.parameter_flags, job.parameters};
@@ -213,7 +211,9 @@ void ProducerCore::translate_parameters_of_jobs(const ChannelConnection& former)
       job.parameter_flags = values.flags;
       job.parameters = values.bytes;
     } else {
-      end_without_run(job, JobStatus::request_refused);
+      // Submitted all the same: where the job would have stood in a pipeline's history is the
+      // daemon's to mark.
+      job.parameter_flags = kSubmissionRefuse;
     }
   });
 }

@@ -78,10 +78,7 @@ void ProducerCore::on_alarm() {
     connection_->post();
   }
   if (state_ == State::live && has_backlog()) {
-    write_backlog();
-    if (has_backlog()) {
-      retry_soon();
-    }
+    pursue_backlog();
   }
 }
 

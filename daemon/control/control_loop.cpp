@@ -26,6 +26,17 @@ void watch(EventPoll& poll, int fd, EventSource source) {
   }
 }
 
+/// Takes a step of a reload that may need a thread. Where none is to be had the kernels stay as they
+/// are, and whoever asked can ask again: no reason to end.
+template <class Step>
+void try_to_reload(spdlog::logger& log, Step step) {
+  try {
+    step();
+  } catch (const std::system_error& error) {
+    log.error("cannot read the kernel-source files now ({}); ask again to reload", error.what());
+  }
+}
+
 }  // namespace
 
 ControlLoop::ControlLoop(Listener& listener, Device& device, const KernelRegistry& kernels,
@@ -157,7 +168,7 @@ void ControlLoop::read_mail() {
     } else if (std::holds_alternative<EngineDrained>(mail)) {
       finish_drain();
     } else if (std::holds_alternative<SourcesRebuilt>(mail)) {
-      reloader_->finish();
+      try_to_reload(log_, [this] { reloader_->finish(); });
     } else if (const auto* lost = std::get_if<DeviceLost>(&mail)) {
       lost_code_ = lost->code;
     } else {
@@ -227,7 +238,7 @@ void ControlLoop::reload() {
     return;
   }
   log_.info("asked to reload: reading the kernel-source files again");
-  reloader_->request();
+  try_to_reload(log_, [this] { reloader_->request(); });
 }
 
 void ControlLoop::begin_drain() {

@@ -3,12 +3,15 @@
 #include "shared/control_socket.hpp"
 
 #include <poll.h>
+#include <algorithm>
 #include <utility>
 
 namespace overlap {
 namespace {
 
 constexpr int kAnswerTimeoutMs = 2000;
+/// Far more entries than any daemon lists.
+constexpr std::uint32_t kMostListed = 1U << 14U;
 
 template <class Reply, class Request>
 std::optional<Reply> ask(const FileDescriptor& socket, const Request& request, MessageType type) {
@@ -43,6 +46,10 @@ std::optional<std::vector<ListedKernel>> ask_kernels(const FileDescriptor& socke
     }
     if (reply->kind == ListedKind::none) {
       return kernels;
+    }
+    // Who never comes to an end must not be listened to for ever.
+    if (request.index >= std::min(reply->count, kMostListed)) {
+      return std::nullopt;
     }
     auto listed = read_listed(*reply);
     if (!listed) {

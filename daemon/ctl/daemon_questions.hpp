@@ -16,7 +16,8 @@ namespace overlap {
 [[nodiscard]] std::optional<StatusReply> ask_status(const FileDescriptor& socket);
 
 /// Every kernel and every refused file.
-/// @return empty if what answers is no overlapd that lists its kernels, or nothing does
+/// @return empty if what answers is no overlapd that lists its kernels, or nothing does; also if the
+///         list has more entries than it says, or more than any daemon has
 [[nodiscard]] std::optional<std::vector<ListedKernel>> ask_kernels(const FileDescriptor& socket);
 
 }  // namespace overlap

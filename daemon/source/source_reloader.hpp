@@ -23,6 +23,8 @@ class SourceReloader {
   /// @throws std::system_error if there is no thread to be had
   void request();
   /// Puts in service what was made. @pre `on_rebuilt` was called, once for each call
+  /// @throws std::system_error if it was asked for once more and there is no thread to be had
+  /// @post also then what was made is in service
   void finish();
 
  private:

@@ -9,25 +9,21 @@
 #include "producer/send/send_report.hpp"
 #include "producer/send/sender.hpp"
 #include "producer/send/stop_request.hpp"
+#include "producer/send/table_files.hpp"
 #include "producer/send/unjudged_pipeline.hpp"
 #include "shared/byte_size.hpp"
 
 #include <unistd.h>
-#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace overlap {
 namespace {
-
-constexpr std::size_t kTableReadBytes = 1U << 16U;
 
 enum ExitCode : int { kDone = 0, kFailed = 1, kMisuse = 2, kNoDaemon = 3, kNoFile = 4 };
 
@@ -46,34 +42,6 @@ std::unique_ptr<InputSource> open_input(const SendOptions& options, std::uint64_
     throw UsageError("--count: " + options.input + " can be read only once");
   }
   return file;
-}
-
-/// Whether this program knows every kernel; if not, the daemon judges.
-bool is_judged_here(const Pipeline& pipeline, const KernelRegistry& kernels) {
-  return std::ranges::all_of(pipeline.stages(), [&](const Stage& stage) {
-    return kernels.find(stage.kernel->name()) == stage.kernel;
-  });
-}
-
-/// Reads the whole of every file, and sees that the pipeline's stages want just these.
-std::vector<StageTable> read_tables(const SendOptions& options, const Pipeline& pipeline,
-                                    const KernelRegistry& kernels) {
-  std::vector<StageTable> tables;
-  for (const TableFile& table : options.tables) {
-    const auto file = FileSource::open(table.path);
-    std::vector<std::byte> bytes;
-    std::size_t got = 0;
-    do {
-      bytes.resize(got + kTableReadBytes);
-      const std::size_t more = file->read(std::span(bytes).subspan(got));
-      bytes.resize(got + more);
-    } while (std::exchange(got, bytes.size()) != bytes.size());
-    tables.push_back({table.stage_index, std::move(bytes)});
-  }
-  if (is_judged_here(pipeline, kernels)) {
-    check_tables(pipeline, tables);
-  }
-  return tables;
 }
 
 std::vector<TableContent> channel_tables(const std::vector<StageTable>& tables) {
@@ -110,7 +78,7 @@ int exit_code(const SendReport& report) {
 int send(const SendOptions& options) {
   const KernelRegistry kernels = KernelRegistry::with_builtin_kernels();
   const Pipeline pipeline = read_pipeline(options.kernel, kernels, options.verify);
-  const std::vector<StageTable> tables = read_tables(options, pipeline, kernels);
+  const std::vector<StageTable> tables = read_tables(options.tables, pipeline, kernels);
   const std::uint64_t slot_bytes = job_bytes(pipeline, options.slot_bytes);
   if (slot_bytes != options.slot_bytes && !options.quiet) {
     tell("a job has " + format_bytes(slot_bytes) + ", not " + format_bytes(options.slot_bytes) +

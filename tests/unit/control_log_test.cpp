@@ -82,7 +82,7 @@ TEST_F(ControlLogTest, HasNothingAtFirst) {
   EXPECT_EQ(sut.size(), 0U);
   EXPECT_EQ(sut.first_queued(), nullptr);
   EXPECT_EQ(sut.find(JobId{1}), nullptr);
-  EXPECT_FALSE(sut.has_unanswered());
+  EXPECT_FALSE(sut.has_unanswered(sut.last_id()));
   EXPECT_FALSE(sut.waits_for_place(0));
   EXPECT_EQ(compacted(), std::vector<JobId>{});
   EXPECT_EQ(first_content(), 1);
@@ -101,9 +101,20 @@ TEST_F(ControlLogTest, GivesWhatIsQueuedInOrder) {
   EXPECT_FALSE(sut.waits_for_place(0));
   sut.mark_written(*sut.first_queued());
   EXPECT_EQ(sut.first_queued(), nullptr);
-  EXPECT_TRUE(sut.has_unanswered());
+  EXPECT_TRUE(sut.has_unanswered(sut.last_id()));
+  EXPECT_FALSE(sut.has_unanswered(first)) << "a reset is never answered";
   answer(second);
-  EXPECT_FALSE(sut.has_unanswered());
+  EXPECT_FALSE(sut.has_unanswered(sut.last_id()));
+}
+
+TEST_F(ControlLogTest, KnowsWhatIsUnansweredUpToAnUpdate) {
+  const JobId first = update(2);
+  const JobId second = update(3);
+  write_all();
+  EXPECT_EQ(sut.last_id(), second);
+  answer(first);
+  EXPECT_FALSE(sut.has_unanswered(first));
+  EXPECT_TRUE(sut.has_unanswered(second));
 }
 
 TEST_F(ControlLogTest, ForgetsARefusedUpdate) {

@@ -1,22 +1,33 @@
 #include "daemon/control/control_loop.hpp"
 
 #include "daemon/device/host_device.hpp"
+#include "daemon/source/source_kernels.hpp"
 #include "daemon/stop_signals.hpp"
 #include "tests/unit/control_fixture.hpp"
+#include "tests/unit/fake_toolchain.hpp"
 #include "tests/unit/says.hpp"
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <fstream>
+#include <future>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -354,6 +365,112 @@ TEST_F(ControlLoopTest, RefusesAShareAboveItsLimits) {
     EXPECT_EQ(reply.code, AttachCode::not_permitted);
     EXPECT_TRUE(says(read_text(reply.text), {word}));
   }
+}
+
+/// While it lives no thread can be started: each would need a larger stack than there is room for.
+class NoThreads {
+ public:
+  NoThreads() {
+    pthread_getattr_default_np(&before_);
+    pthread_attr_t huge;
+    pthread_attr_init(&huge);
+    pthread_attr_setstacksize(&huge, std::size_t{1} << 50U);
+    EXPECT_EQ(pthread_setattr_default_np(&huge), 0);
+    pthread_attr_destroy(&huge);
+  }
+  ~NoThreads() {
+    pthread_setattr_default_np(&before_);
+    pthread_attr_destroy(&before_);
+  }
+  NoThreads(const NoThreads&) = delete;
+  NoThreads& operator=(const NoThreads&) = delete;
+
+ private:
+  pthread_attr_t before_{};
+};
+
+class ControlLoopReload : public ::testing::Test {
+ protected:
+  ControlLoopReload() {
+    write("//! kernel halve \"x / 2\"\n//! element halve f32 -> f32\n");
+    sources_.load();
+    loop_.emplace(listener_, device_, registry_, testing::roomy_settings(), signals_[0].get(),
+                  log_.logger(), &sources_);
+    serving_ = std::thread([this] { outcome_ = loop_->run(); });
+  }
+  ~ControlLoopReload() override {
+    signal(SIGTERM);
+    serving_.join();
+    EXPECT_EQ(outcome_, RunOutcome::stopped);
+  }
+  void write(const std::string& text) const {
+    std::ofstream(file_, std::ios::binary) << text;
+    ::chmod(file_.c_str(), 0600);
+  }
+  /// As the signalfd would say.
+  void signal(int number) const {
+    signalfd_siginfo info{};
+    info.ssi_signo = static_cast<std::uint32_t>(number);
+    EXPECT_EQ(::write(signals_[1].get(), &info, sizeof info), static_cast<ssize_t>(sizeof info));
+  }
+  [[nodiscard]] bool logs(std::string_view text, std::size_t times = 1) const {
+    return eventually([&] {
+      const std::string log = log_.text();
+      std::size_t count = 0;
+      for (std::size_t at = log.find(text); at != std::string::npos; at = log.find(text, at + 1)) {
+        ++count;
+      }
+      return count >= times;
+    });
+  }
+  static std::array<FileDescriptor, 2> pipe() {
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+  }
+
+  testing::SocketFolder folder_;
+  std::string file_ = folder_.path("halve.cu");
+  testing::KeptLog log_;
+  testing::ToolchainScript script_;
+  KernelRegistry registry_ = KernelRegistry::with_builtin_kernels();
+  SourceKernels sources_{{file_},
+                         std::make_unique<testing::FakeToolchain>(script_),
+                         KernelCache(folder_.path("cache"), log_.logger()),
+                         registry_,
+                         log_.logger()};
+  testing::SharedDevice device_;
+  std::array<FileDescriptor, 2> signals_ = pipe();
+  Listener listener_{folder_.path("overlapd.sock"), 0660};
+  std::optional<ControlLoop> loop_;
+  std::optional<RunOutcome> outcome_;
+  std::thread serving_;
+};
+
+TEST_F(ControlLoopReload, WithoutAThreadToBeHadIsPutOffAndSaid) {
+  {
+    const NoThreads none;
+    signal(SIGHUP);
+    EXPECT_TRUE(logs("cannot read the kernel-source files now"));
+  }
+  signal(SIGHUP);
+  EXPECT_TRUE(logs("has not changed"));
+}
+
+TEST_F(ControlLoopReload, AskedForTwicePutsTheFirstOneInServiceThoughTheSecondHasNoThread) {
+  std::promise<void> go_on;
+  script_.while_compiling = [&] { go_on.get_future().wait(); };
+  write("//! kernel halve \"x / 2\"\n//! element halve f32 -> f32\n// new\n");
+  signal(SIGHUP);
+  EXPECT_TRUE(logs("asked to reload", 1));
+  signal(SIGHUP);
+  EXPECT_TRUE(logs("asked to reload", 2));
+  {
+    const NoThreads none;
+    go_on.set_value();
+    EXPECT_TRUE(logs("cannot read the kernel-source files now"));
+  }
+  EXPECT_TRUE(logs("kernel 'halve' is now as"));
 }
 
 TEST(ControlLoopOnTheHost, ServesAndStops) {

@@ -1,3 +1,4 @@
+#include "producer/job_table.hpp"
 #include "tests/unit/engine_harness.hpp"
 #include "tests/unit/keeping_kernels.hpp"
 #include "tests/unit/number_jobs.hpp"
@@ -138,6 +139,23 @@ TEST(EngineState, SaysSoAfterAJobThatWasNotRun) {
   // The refusal comes first: it never had to wait.
   std::ranges::sort(outcomes, {}, &NumberJobs::Outcome::job_id);
   EXPECT_EQ(NumberJobs::numbers(outcomes), (Numbers{1, kNone, 3, 7}));
+  EXPECT_EQ(discontinuities(outcomes), (std::vector<std::size_t>{2}));
+}
+
+TEST(EngineState, SaysSoAfterAJobThatTheProducerWantedRefused) {
+  EngineHarness sut(one_job_a_batch(1));
+  ChannelHarness& producer = sut.attach({"running_sum"}, kShape, &keeping_registry());
+  NumberJobs jobs(producer);
+  SubmissionEntry unwanted{};
+  unwanted.flags = kSubmissionRefuse;
+  jobs.submit(1);
+  jobs.submit(2, unwanted);
+  jobs.submit_all({3, 4});
+  sut.run();
+  auto outcomes = jobs.outcomes();
+  std::ranges::sort(outcomes, {}, &NumberJobs::Outcome::job_id);
+  EXPECT_EQ(NumberJobs::numbers(outcomes), (Numbers{1, kNone, 3, 7}));
+  EXPECT_EQ(outcomes[1].status, JobStatus::request_refused);
   EXPECT_EQ(discontinuities(outcomes), (std::vector<std::size_t>{2}));
 }
 

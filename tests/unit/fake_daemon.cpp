@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <future>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -39,8 +40,9 @@ struct FakeDaemon::Client {
   std::vector<std::vector<std::byte>> contents;
   /// Of the jobs in hand, where it is a table's.
   std::map<std::uint64_t, std::byte> masks;
-  /// Pipelines whose next result is the first one without their history.
+  /// Pipelines whose next job to be taken is the first one without their history, and those jobs.
   std::uint32_t lost_history = 0;
+  std::set<std::uint64_t> discontinuous;
 };
 
 FakeDaemon::FakeDaemon(std::string socket_path, std::vector<DaemonScript> scripts)
@@ -311,10 +313,14 @@ void FakeDaemon::make_ready() {
 }
 
 void FakeDaemon::take() {
-  std::uint32_t count = client_->submissions.available();
-  if (count > client_->submissions.capacity()) {
+  const std::uint32_t available = client_->submissions.available();
+  if (available > client_->submissions.capacity()) {
     throw std::runtime_error("the producer broke the rules of the submission ring");
   }
+  // As the engine does: nothing whose answer might find no room.
+  const std::size_t room = client_->completions.capacity() - client_->completions.uncollected() -
+                           client_->in_hand.size() - client_->updates_in_hand.size();
+  std::size_t count = std::min<std::size_t>(available, room);
   if (count == 0) {
     return;
   }
@@ -341,6 +347,17 @@ void FakeDaemon::take() {
 }
 
 void FakeDaemon::take_job(const SubmissionEntry& entry) {
+  const std::uint32_t pipeline = 1U << entry.pipeline_index;
+  if ((entry.flags & ~kKnownSubmissionFlags) != 0) {
+    client_->lost_history |= client_->script.stateful_pipelines & pipeline;
+    complete(entry, JobStatus::request_refused);
+    publish();
+    return;
+  }
+  if ((client_->lost_history & pipeline) != 0) {
+    client_->lost_history &= ~pipeline;
+    client_->discontinuous.insert(entry.job_id);
+  }
   client_->in_hand.push_back(entry);
   for (std::size_t i = client_->tables.size(); client_->script.mask_from_table && i > 0; --i) {
     if (client_->tables[i - 1].pipeline_index == entry.pipeline_index) {
@@ -411,9 +428,7 @@ void FakeDaemon::complete(const SubmissionEntry& entry, JobStatus status) {
   done.issued_ns = done.taken_ns;
   done.done_ns = done.taken_ns;
   if (entry.slot != kNoSlot) {
-    const std::uint32_t pipeline = 1U << entry.pipeline_index;
-    done.flags = (client_->lost_history & pipeline) != 0 ? kCompletionDiscontinuity : 0;
-    client_->lost_history &= ~pipeline;
+    done.flags = client_->discontinuous.erase(entry.job_id) != 0 ? kCompletionDiscontinuity : 0;
     ++client_->answered;
   }
   if (status == JobStatus::ok && entry.slot != kNoSlot) {

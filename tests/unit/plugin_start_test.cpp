@@ -54,6 +54,21 @@ TEST_F(PluginStart, OpensAFolderOnceHoweverItIsNamed) {
   EXPECT_NE(kernels.find("invert"), nullptr);
 }
 
+TEST_F(PluginStart, GoesOnWithoutItsOwnFolderWhereThatCannotBeOpened) {
+  files.add("good", "good.so");
+  const std::string missing = own.path("nothing");
+  start_plugins({files.folder()}, missing, kernels, log.logger());
+  EXPECT_NE(kernels.find("invert"), nullptr);
+  EXPECT_TRUE(says(log.text(), {"plug-in " + missing + " is refused: ", "cannot be opened"}));
+  ASSERT_EQ(kernels.refused().size(), 1U);
+  EXPECT_EQ(kernels.refused()[0].file, missing);
+}
+
+TEST_F(PluginStart, TakesItsOwnFolderForAGivenOneWhereItIsGivenToo) {
+  const std::string missing = own.path("nothing");
+  EXPECT_THROW(start_plugins({missing}, missing, kernels, log.logger()), PluginFolderError);
+}
+
 TEST_F(PluginStart, TakesAGivenFolderThatIsNotThereForAnError) {
   EXPECT_THROW(start_plugins({files.path("nothing")}, std::nullopt, kernels, log.logger()),
                PluginFolderError);

@@ -87,7 +87,13 @@ TEST_F(ProducerParametersTest, AreRefusedWhereTheDaemonDoesNotKnowThem) {
   earlier.features = kFeatureTables;
   FakeDaemon daemon(socket, {earlier});
   Producer sut(small_channel(socket));
-  EXPECT_THROW(submit_with(sut, {{"gain", 1.0}}), InvalidSubmission);
+  try {
+    submit_with(sut, {{"gain", 1.0}});
+    FAIL() << "they mean nothing to it";
+  } catch (const InvalidSubmission& error) {
+    EXPECT_TRUE(says(error.what(), {"the daemon is older", "update overlapd"}));
+  }
+  EXPECT_TRUE(answers_its_tag(sut.wait(submit_with(sut, {}))));
 }
 
 TEST_F(ProducerParametersTest, StayWithAJobThatRunsAgain) {
@@ -125,7 +131,26 @@ TEST_F(ProducerParametersTest, AJobWhoseParametersTheNextDaemonDoesNotTakeIsRefu
   daemon.hang_up(false);
   EXPECT_EQ(sut.wait(refused).status(), JobStatus::request_refused);
   EXPECT_TRUE(answers_its_tag(sut.wait(fine)));
-  EXPECT_EQ(daemon.taken().size(), 3U);
+  EXPECT_EQ(daemon.taken().size(), 2U + 2U) << "the refusal is the daemon's";
+}
+
+TEST_F(ProducerParametersTest, ARefusedJobLeavesNoUnmarkedGapInAHistory) {
+  DaemonScript first = gain_and_shift(true);
+  first.stateful_pipelines = 1;
+  FakeDaemon daemon(socket, {first, {.stateful_pipelines = 1}});
+  ProducerOptions options = small_channel(socket);
+  options.on_state_loss = StateLossAction::restart;
+  Producer sut(options);
+  submit_with(sut, {});
+  submit_with(sut, {{"gain", 2.5}});
+  submit_with(sut, {});
+  submit_with(sut, {});
+  daemon.await_taken(4);
+  daemon.hang_up(false);
+  EXPECT_TRUE(sut.wait_next().discontinuity()) << "it begins anew with the daemon";
+  EXPECT_EQ(sut.wait_next().status(), JobStatus::request_refused);
+  EXPECT_TRUE(sut.wait_next().discontinuity());
+  EXPECT_FALSE(sut.wait_next().discontinuity());
 }
 
 }  // namespace

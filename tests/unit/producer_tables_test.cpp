@@ -1,5 +1,6 @@
 #include "producer/producer.hpp"
 #include "tests/unit/fake_daemon.hpp"
+#include "tests/unit/patience.hpp"
 #include "tests/unit/producer_payload.hpp"
 #include "tests/unit/says.hpp"
 
@@ -191,6 +192,21 @@ TEST_F(ProducerTablesTest, APlaceIsNotWrittenWhileTheDaemonMayReadIt) {
   }
 }
 
+TEST_F(ProducerTablesTest, WhoeverSettlesDoesNotWaitForUpdatesThatComeLater) {
+  FakeDaemon daemon(socket, {{.hold_updates = true}});
+  Producer sut(options());
+  sut.update_table(0, 1, table(2));
+  daemon.await_taken(1);
+  std::thread settling([&] { sut.settle_tables(); });
+  ASSERT_TRUE(eventually([&] { return sut.counters().semaphore_waits > 0; }));
+  sut.update_table(0, 1, table(3));
+  daemon.await_taken(2);
+  daemon.answer_updates(1);
+  settling.join();
+  daemon.answer_updates(1);
+  sut.settle_tables();
+}
+
 TEST_F(ProducerTablesTest, ARefusedUpdateIsToldOnceAndTheOldTableStays) {
   FakeDaemon daemon(socket,
                     {{.mask_from_table = true, .update_status = JobStatus::request_refused}});
@@ -248,6 +264,22 @@ TEST_F(ProducerTablesTest, UpdatesCancelsAndJobsShareARingOfTheSmallestSize) {
     }
   }
   sut.settle_tables();
+}
+
+TEST_F(ProducerTablesTest, AnswersThatNobodyCollectsKeepNoJobFromTheDaemon) {
+  // One slot: two places for answers, of which one is the job's.
+  FakeDaemon daemon(socket, {{.mask_from_table = true, .hold_updates = true}});
+  Producer sut(options(1));
+  Slot slot = sut.acquire();
+  fill(slot, 1);
+  sut.update_table(0, 1, table(2));
+  daemon.await_taken(1);
+  sut.update_table(0, 1, table(3));
+  daemon.answer_updates(1);
+  const JobId id = sut.submit(std::move(slot), 1);
+  daemon.await_taken(3);
+  daemon.answer_updates(1);
+  EXPECT_EQ(table_of(sut.wait(id)), 2);
 }
 
 TEST_F(ProducerTablesTest, ManyThreadsUpdateTheSameTable) {
@@ -363,6 +395,23 @@ TEST_F(ProducerTablesTest, AnUpdateThatWaitsForAPlaceGoesOnWithTheNextDaemon) {
   daemon.hang_up(false);
   third.join();
   EXPECT_EQ(table_of(sut.wait(submit_filled(sut, 1))), 4);
+}
+
+TEST_F(ProducerTablesTest, MoreRepeatedUpdatesThanPlacesHoldUpNoJobWhileTheProgramDoesNotCall) {
+  FakeDaemon daemon(socket, {{.hold = true}, {.mask_from_table = true}});
+  Producer sut(options());
+  submit_filled(sut, 1);
+  for (unsigned char value = 2; value < 5; ++value) {
+    sut.update_table(0, 1, table(value));
+    submit_filled(sut, value);
+  }
+  sut.settle_tables();
+  daemon.await_taken(7);
+  daemon.hang_up(false);
+  daemon.await_taken(2 * 7);
+  for (unsigned char value = 1; value < 5; ++value) {
+    EXPECT_EQ(table_of(sut.wait_next()), value);
+  }
 }
 
 TEST_F(ProducerTablesTest, AnUpdateThatWaitsForAPlaceEndsWithTheChannel) {

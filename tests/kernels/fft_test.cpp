@@ -83,7 +83,7 @@ TEST_F(Fft, IsCloseToTheReferenceForEveryLengthTypeAndDirection) {
 }
 
 TEST_F(Fft, IsCloseToTheReferenceForLongAwkwardLengths) {
-  for (const std::int64_t n : {65'537, 65'542, 98'304}) {
+  for (const std::int64_t n : {16'411, 16'418, 98'304}) {
     expect_close({n}, {uniform_input(input_floats({n}), 2)});
     expect_close({n, FftType::r2c}, {uniform_input(input_floats({n, FftType::r2c}), 3)});
   }

@@ -23,9 +23,9 @@ class ScriptedKernel final : public Kernel {
     OutputSize output_size = OutputSize::known;
     std::vector<Parameter> parameters{};
     /// What a batch does; null does nothing.
-    std::function<void(const overlap_batch&)> run;
+    std::function<void(const overlap_batch&)> run{};
     /// Where what it keeps depends on the input's bytes.
-    std::function<std::uint64_t(std::uint64_t)> state_bytes_for;
+    std::function<std::uint64_t(std::uint64_t)> state_bytes_for{};
     std::string origin{Kernel::kBuiltIn};
   };
 

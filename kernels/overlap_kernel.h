@@ -121,7 +121,7 @@ typedef struct overlap_plan {
   uint64_t workspace_bytes; /* scratch memory per job */
   uint64_t
       state_bytes; /* kept from job to job, per channel, for jobs up to this size; 0: stateless */
-  uint32_t paths;  /* overlap_path */
+  uint32_t paths;  /* overlap_path, the same for every input size */
   uint32_t reserved;
 } overlap_plan;
 

@@ -129,7 +129,7 @@ typedef struct overlap_plan {
 /* A kernel. Functions may be called from several threads at once, and throw nothing. `self` is this
  * very structure. A text is written zero-terminated and cut to `text_bytes`.
  * Limits: a name 31 bytes, a unit 31, a choice 31, summary and help 200, all texts 4000; at most 64
- * choices; ranges and defaults finite. */
+ * choices; ranges and defaults finite; granule_bytes and every size of a plan 2^46 bytes. */
 typedef struct overlap_kernel {
   uint32_t struct_bytes;
   uint32_t param_count; /* at most 16 */

@@ -1,9 +1,9 @@
 #include "kernels/pipeline.hpp"
 
+#include "kernels/kernel_limits.hpp"
 #include "kernels/parameter_text.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -121,9 +121,24 @@ class StageParser {
   std::string_view text_;
 };
 
-/// @return nothing if the product does not fit
+/// Empty if a stage's sizes are within the limits.
+std::string why_too_large(const Plan& sizes) {
+  const auto beyond = [](std::string_view what, std::uint64_t bytes) {
+    return "a job would have " + std::to_string(bytes) + " bytes of " + std::string(what) +
+           ", the limit is " + std::to_string(kMostJobBytes) + "; send less";
+  };
+  if (sizes.max_output_bytes > kMostJobBytes) {
+    return beyond("output", sizes.max_output_bytes);
+  }
+  if (sizes.workspace_bytes > kMostJobBytes) {
+    return beyond("workspace", sizes.workspace_bytes);
+  }
+  return sizes.state_bytes > kMostJobBytes ? beyond("state", sizes.state_bytes) : std::string();
+}
+
+/// @return nothing if the product is no size of a job
 std::optional<std::uint64_t> checked_product(std::uint64_t a, std::uint64_t b) {
-  if (a != 0 && b > std::numeric_limits<std::uint64_t>::max() / a) {
+  if (a != 0 && b > kMostJobBytes / a) {
     return std::nullopt;
   }
   return a * b;
@@ -175,18 +190,24 @@ std::uint64_t Pipeline::granule_bytes() const noexcept {
 }
 
 PipelinePlanOrRefusal Pipeline::plan(std::uint64_t input_bytes) const {
+  if (input_bytes > kMostJobBytes) {
+    return Refusal{"a job of " + std::to_string(input_bytes) + " bytes is beyond the limit of " +
+                   std::to_string(kMostJobBytes) + "; send less"};
+  }
   PipelinePlan result;
   std::uint64_t bytes = input_bytes;
   for (const Stage& stage : stages_) {
     Plan sizes;
     if (bytes != 0) {
       PlanOrRefusal planned = stage.kernel->plan(stage.params, bytes);
+      const auto number = [&] { return "stage " + std::to_string(result.stages.size() + 1); };
       if (auto* const refusal = std::get_if<Refusal>(&planned)) {
-        const std::string where =
-            stages_.size() == 1 ? "" : "stage " + std::to_string(result.stages.size() + 1) + ": ";
-        return Refusal{where + refusal->text};
+        return Refusal{(stages_.size() == 1 ? "" : number() + ": ") + refusal->text};
       }
       sizes = std::get<Plan>(planned);
+      if (const std::string why = why_too_large(sizes); !why.empty()) {
+        return Refusal{number() + " (" + std::string(stage.kernel->name()) + "): " + why};
+      }
     }
     bytes = sizes.max_output_bytes;
     result.output_size = std::max(result.output_size, sizes.output_size);
@@ -199,7 +220,8 @@ PipelinePlanOrRefusal Pipeline::plan(std::uint64_t input_bytes) const {
 
 std::uint64_t Pipeline::largest_input_bytes(std::uint64_t capacity_bytes) const {
   const std::uint64_t step = combined_granule(stages_).value_or(granule_bytes());
-  std::uint64_t candidate = capacity_bytes - capacity_bytes % step;
+  std::uint64_t candidate = std::min(capacity_bytes, kMostJobBytes);
+  candidate -= candidate % step;
   for (int tries = 0; candidate != 0 && tries < kSearchSteps; ++tries, candidate -= step) {
     if (std::holds_alternative<PipelinePlan>(plan(candidate))) {
       return candidate;

@@ -60,7 +60,8 @@ class Pipeline {
   /// Bytes of the first stage's element or frame.
   [[nodiscard]] std::uint64_t granule_bytes() const noexcept;
 
-  /// Sizes for a job of `input_bytes`, or which stage refuses it and why.
+  /// Sizes for a job of `input_bytes`, or which stage refuses it and why. Neither the input nor a
+  /// size of any stage is beyond `kMostJobBytes`.
   /// An input of 0 bytes is allowed everywhere and gives 0 bytes.
   [[nodiscard]] PipelinePlanOrRefusal plan(std::uint64_t input_bytes) const;
 

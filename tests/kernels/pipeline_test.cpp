@@ -1,5 +1,6 @@
 #include "kernels/pipeline.hpp"
 
+#include "kernels/kernel_limits.hpp"
 #include "kernels/parameter_text.hpp"
 #include "tests/kernels/kernel_batch.hpp"
 
@@ -160,6 +161,26 @@ TEST(Pipeline, NamesTheStageThatRefusesASize) {
   EXPECT_TRUE(refusal_of("scale", 5).starts_with("5 bytes do not fit scale"));
 }
 
+TEST(Pipeline, RefusesAJobBeyondTheLimit) {
+  EXPECT_EQ(refusal_of("copy", kMostJobBytes), "");
+  EXPECT_TRUE(says(refusal_of("copy", kMostJobBytes + 1), "a job of 70368744177665 bytes"));
+}
+
+TEST(Pipeline, RefusesAStageWhoseSizesAreBeyondTheLimitAndNamesBoth) {
+  const std::string enlarged = "resize:width=1,height=1,out_width=1000,out_height=1000";
+  EXPECT_EQ(refusal_of(enlarged + "|" + enlarged, 1), "");
+  EXPECT_EQ(refusal_of(enlarged + "|" + enlarged + "|" + enlarged + "|copy", 1),
+            "stage 3 (resize): a job would have 1000000000000000000 bytes of output, the limit is "
+            "70368744177664; send less");
+  const std::string blurred = "gaussian_blur:width=1,height=1,sigma=5";
+  EXPECT_EQ(refusal_of(blurred, kMostJobBytes / 2), "");
+  EXPECT_TRUE(says(refusal_of(blurred, kMostJobBytes / 2 + 1),
+                   "stage 1 (gaussian_blur): a job would have 70368744177666 bytes of workspace"));
+  EXPECT_EQ(refusal_of("integrate", kMostJobBytes / 4), "");
+  EXPECT_TRUE(says(refusal_of("copy|integrate", kMostJobBytes / 2), "stage 2 (integrate)"));
+  EXPECT_TRUE(says(refusal_of("copy|integrate", kMostJobBytes / 2), "bytes of state"));
+}
+
 TEST(Pipeline, FindsTheLargestInputThatFits) {
   struct Case {
     std::string_view text;
@@ -178,7 +199,7 @@ TEST(Pipeline, FindsTheLargestInputThatFits) {
       {"vector_add|transpose:rows=2,cols=3", 47, 0},
       {"copy|transpose:rows=5,cols=1|scale:type=f64", 100, 80},
       {"copy|transpose:rows=1048576,cols=1048576", 1ULL << 43U, 1ULL << 43U},
-      {"vector_add|vector_add|vector_add", 0xffff'ffff'ffff'ffffULL, 0xffff'ffff'ffff'ffe0ULL},
+      {"vector_add|vector_add|vector_add", 0xffff'ffff'ffff'ffffULL, kMostJobBytes},
       {"transpose:rows=1048573,cols=1048571|transpose:rows=1048571,cols=1048559", 1ULL << 50U, 0},
   };
   for (const Case& expected : cases) {

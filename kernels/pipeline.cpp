@@ -11,9 +11,9 @@
 namespace overlap {
 namespace {
 
-/// Sizes tried below the largest candidate where a kernel's output is not proportional to its
-/// input, so that the combined granule is only a guess.
-constexpr int kSearchSteps = 65'536;
+/// Sizes tried one by one, down from the largest, where kernels accept some beyond one that they
+/// refuse.
+constexpr std::uint64_t kSearchSteps = 1024;
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -220,14 +220,31 @@ PipelinePlanOrRefusal Pipeline::plan(std::uint64_t input_bytes) const {
 
 std::uint64_t Pipeline::largest_input_bytes(std::uint64_t capacity_bytes) const {
   const std::uint64_t step = combined_granule(stages_).value_or(granule_bytes());
-  std::uint64_t candidate = std::min(capacity_bytes, kMostJobBytes);
-  candidate -= candidate % step;
-  for (int tries = 0; candidate != 0 && tries < kSearchSteps; ++tries, candidate -= step) {
-    if (std::holds_alternative<PipelinePlan>(plan(candidate))) {
-      return candidate;
+  const auto accepts = [&](std::uint64_t steps) {
+    return std::holds_alternative<PipelinePlan>(plan(steps * step));
+  };
+  const std::uint64_t most = std::min(capacity_bytes, kMostJobBytes) / step;
+  if (most == 0 || accepts(most)) {
+    return most * step;
+  }
+  // As if a refused size stood for all that are larger.
+  std::uint64_t accepted = 0;
+  for (std::uint64_t refused = most; refused - accepted > 1;) {
+    const std::uint64_t middle = accepted + (refused - accepted) / 2;
+    if (accepts(middle)) {
+      accepted = middle;
+    } else {
+      refused = middle;
     }
   }
-  return 0;
+  // Where it does not, something larger may be found near the capacity.
+  const std::uint64_t lowest = std::max(accepted, most - std::min(most, kSearchSteps));
+  for (std::uint64_t steps = most - 1; steps > lowest; --steps) {
+    if (accepts(steps)) {
+      return steps * step;
+    }
+  }
+  return accepted * step;
 }
 
 std::vector<std::byte> Pipeline::reference(std::span<const std::byte> input) const {

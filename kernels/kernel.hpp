@@ -57,7 +57,8 @@ struct Plan {
   /// Scratch memory per job, bytes.
   std::uint64_t workspace_bytes = 0;
   /// `Path` bits; `mapped` only if each input byte is read once and each output byte written once.
-  /// Any kernel can be served by `copy` and `gather`, which need not be named.
+  /// Any kernel can be served by `copy` and `gather`, which need not be named. The same for every
+  /// input size, as the jobs of a batch differ in sizes alone.
   std::uint8_t paths = static_cast<std::uint8_t>(Path::copy);
   /// What is kept from job to job, for jobs up to this size: bytes per channel; 0 for a stateless
   /// kernel. The same for every input size or growing with it, and 0 for all of them or for none.

@@ -43,8 +43,9 @@ typedef struct overlap_batch_item {
   void* output; /* aligned to 256 bytes; overlaps no input */
   uint64_t output_capacity_bytes;
   const overlap_param_value* params; /* in the order of the declaration; equal within a batch */
-  void* state; /* of the channel and stage, zero bytes at first; null for a stateless kernel */
-  const void* table; /* of the channel and stage; null without one */
+  void* state;       /* of the channel and stage, zero bytes at first; aligned to 256 bytes; null
+                        for a stateless kernel */
+  const void* table; /* of the channel and stage; aligned to 256 bytes; null without one */
   uint64_t table_bytes;
   uint64_t* output_bytes; /* where the plan does not know the size before running: set beforehand
                              to the planned size, to be set to the actual one */
@@ -121,14 +122,14 @@ typedef struct overlap_plan {
   uint64_t workspace_bytes; /* scratch memory per job */
   uint64_t
       state_bytes; /* kept from job to job, per channel, for jobs up to this size; 0: stateless */
-  uint32_t paths;  /* overlap_path */
+  uint32_t paths;  /* overlap_path, the same for every input size */
   uint32_t reserved;
 } overlap_plan;
 
 /* A kernel. Functions may be called from several threads at once, and throw nothing. `self` is this
  * very structure. A text is written zero-terminated and cut to `text_bytes`.
  * Limits: a name 31 bytes, a unit 31, a choice 31, summary and help 200, all texts 4000; at most 64
- * choices; ranges and defaults finite. */
+ * choices; ranges and defaults finite; granule_bytes and every size of a plan 2^46 bytes. */
 typedef struct overlap_kernel {
   uint32_t struct_bytes;
   uint32_t param_count; /* at most 16 */
@@ -171,7 +172,9 @@ typedef struct overlap_plugin {
 } overlap_plugin;
 
 /* The one function that a plug-in exports, as C: `const overlap_plugin* overlap_plugin_entry(void)`.
- * Called once; what it returns lives as long as the library. Null: the plug-in cannot work here. */
+ * Called when the file is opened, and once more for every other name that the file has in the folders
+ * (a link): the kernels of that one are refused, as their names are taken. What it returns lives as
+ * long as the library. Null: the plug-in cannot work here. */
 #define OVERLAP_PLUGIN_ENTRY "overlap_plugin_entry"
 
 #ifdef __cplusplus

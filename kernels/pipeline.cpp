@@ -1,9 +1,9 @@
 #include "kernels/pipeline.hpp"
 
+#include "kernels/kernel_limits.hpp"
 #include "kernels/parameter_text.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -11,9 +11,9 @@
 namespace overlap {
 namespace {
 
-/// Sizes tried below the largest candidate where a kernel's output is not proportional to its
-/// input, so that the combined granule is only a guess.
-constexpr int kSearchSteps = 65'536;
+/// Sizes tried one by one, down from the largest, where kernels accept some beyond one that they
+/// refuse.
+constexpr std::uint64_t kSearchSteps = 1024;
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -121,9 +121,24 @@ class StageParser {
   std::string_view text_;
 };
 
-/// @return nothing if the product does not fit
+/// Empty if a stage's sizes are within the limits.
+std::string why_too_large(const Plan& sizes) {
+  const auto beyond = [](std::string_view what, std::uint64_t bytes) {
+    return "a job would have " + std::to_string(bytes) + " bytes of " + std::string(what) +
+           ", the limit is " + std::to_string(kMostJobBytes) + "; send less";
+  };
+  if (sizes.max_output_bytes > kMostJobBytes) {
+    return beyond("output", sizes.max_output_bytes);
+  }
+  if (sizes.workspace_bytes > kMostJobBytes) {
+    return beyond("workspace", sizes.workspace_bytes);
+  }
+  return sizes.state_bytes > kMostJobBytes ? beyond("state", sizes.state_bytes) : std::string();
+}
+
+/// @return nothing if the product is no size of a job
 std::optional<std::uint64_t> checked_product(std::uint64_t a, std::uint64_t b) {
-  if (a != 0 && b > std::numeric_limits<std::uint64_t>::max() / a) {
+  if (a != 0 && b > kMostJobBytes / a) {
     return std::nullopt;
   }
   return a * b;
@@ -175,18 +190,24 @@ std::uint64_t Pipeline::granule_bytes() const noexcept {
 }
 
 PipelinePlanOrRefusal Pipeline::plan(std::uint64_t input_bytes) const {
+  if (input_bytes > kMostJobBytes) {
+    return Refusal{"a job of " + std::to_string(input_bytes) + " bytes is beyond the limit of " +
+                   std::to_string(kMostJobBytes) + "; send less"};
+  }
   PipelinePlan result;
   std::uint64_t bytes = input_bytes;
   for (const Stage& stage : stages_) {
     Plan sizes;
     if (bytes != 0) {
       PlanOrRefusal planned = stage.kernel->plan(stage.params, bytes);
+      const auto number = [&] { return "stage " + std::to_string(result.stages.size() + 1); };
       if (auto* const refusal = std::get_if<Refusal>(&planned)) {
-        const std::string where =
-            stages_.size() == 1 ? "" : "stage " + std::to_string(result.stages.size() + 1) + ": ";
-        return Refusal{where + refusal->text};
+        return Refusal{(stages_.size() == 1 ? "" : number() + ": ") + refusal->text};
       }
       sizes = std::get<Plan>(planned);
+      if (const std::string why = why_too_large(sizes); !why.empty()) {
+        return Refusal{number() + " (" + std::string(stage.kernel->name()) + "): " + why};
+      }
     }
     bytes = sizes.max_output_bytes;
     result.output_size = std::max(result.output_size, sizes.output_size);
@@ -199,13 +220,31 @@ PipelinePlanOrRefusal Pipeline::plan(std::uint64_t input_bytes) const {
 
 std::uint64_t Pipeline::largest_input_bytes(std::uint64_t capacity_bytes) const {
   const std::uint64_t step = combined_granule(stages_).value_or(granule_bytes());
-  std::uint64_t candidate = capacity_bytes - capacity_bytes % step;
-  for (int tries = 0; candidate != 0 && tries < kSearchSteps; ++tries, candidate -= step) {
-    if (std::holds_alternative<PipelinePlan>(plan(candidate))) {
-      return candidate;
+  const auto accepts = [&](std::uint64_t steps) {
+    return std::holds_alternative<PipelinePlan>(plan(steps * step));
+  };
+  const std::uint64_t most = std::min(capacity_bytes, kMostJobBytes) / step;
+  if (most == 0 || accepts(most)) {
+    return most * step;
+  }
+  // As if a refused size stood for all that are larger.
+  std::uint64_t accepted = 0;
+  for (std::uint64_t refused = most; refused - accepted > 1;) {
+    const std::uint64_t middle = accepted + (refused - accepted) / 2;
+    if (accepts(middle)) {
+      accepted = middle;
+    } else {
+      refused = middle;
     }
   }
-  return 0;
+  // Where it does not, something larger may be found near the capacity.
+  const std::uint64_t lowest = std::max(accepted, most - std::min(most, kSearchSteps));
+  for (std::uint64_t steps = most - 1; steps > lowest; --steps) {
+    if (accepts(steps)) {
+      return steps * step;
+    }
+  }
+  return accepted * step;
 }
 
 std::vector<std::byte> Pipeline::reference(std::span<const std::byte> input) const {

@@ -60,13 +60,16 @@ class Pipeline {
   /// Bytes of the first stage's element or frame.
   [[nodiscard]] std::uint64_t granule_bytes() const noexcept;
 
-  /// Sizes for a job of `input_bytes`, or which stage refuses it and why.
+  /// Sizes for a job of `input_bytes`, or which stage refuses it and why. Neither the input nor a
+  /// size of any stage is beyond `kMostJobBytes`.
   /// An input of 0 bytes is allowed everywhere and gives 0 bytes.
   [[nodiscard]] PipelinePlanOrRefusal plan(std::uint64_t input_bytes) const;
 
   /// The largest input that fits `capacity_bytes` and that `plan` accepts; 0 if there is none.
-  /// Exact as long as each output is proportional to its input, as with every built-in kernel;
-  /// else it is the largest found in a bounded search down from the capacity.
+  /// Exact where the sizes that `plan` accepts are all the multiples of one up to a limit, as with
+  /// every pipeline of built-in kernels: their outputs are proportional to the input or the same for
+  /// all, and each refuses whole granules only from some size on. Else it is the largest found by
+  /// bisection and in a bounded search down from the capacity.
   [[nodiscard]] std::uint64_t largest_input_bytes(std::uint64_t capacity_bytes) const;
 
   /// Runs every stage's reference one after the other, as a channel's first job.

@@ -19,8 +19,12 @@
 
 namespace overlap {
 
-/// A `Kernel` as the C ABI has it. No exception gets across: it becomes a refusal, a failed job or a
-/// failed launch.
+/// A `Kernel` as the C ABI has it. No exception gets across: it becomes a refusal, a batch of failed
+/// jobs or a failed launch.
+///
+/// Of jobs that failed on the host so, the state is made zero bytes, as many as the jobs' own plans
+/// say. A kernel whose state grows with the input clears it before it throws: an earlier, larger job
+/// may have used more, and nothing here knows how much there is.
 class ExportedKernel {
  public:
   explicit ExportedKernel(std::unique_ptr<const Kernel> kernel) : kernel_(std::move(kernel)) {
@@ -151,8 +155,27 @@ class ExportedKernel {
       kernel_of(self).run(*batch);
     } catch (...) {
       for (std::uint32_t index = 0; index < batch->item_count; ++index) {
-        *item_at(*batch, index).status = OVERLAP_ITEM_FAILED;
+        const overlap_batch_item& item = item_at(*batch, index);
+        *item.status = OVERLAP_ITEM_FAILED;
+        clear_state(self, *batch, item);
       }
+    }
+  }
+
+  /// The job after a failed one begins anew. An empty job has changed nothing.
+  static void clear_state(const overlap_kernel* self, const overlap_batch& batch,
+                          const overlap_batch_item& item) noexcept {
+    if (item.state == nullptr || item.input_bytes == 0) {
+      return;
+    }
+    try {
+      const PlanOrRefusal planned =
+          kernel_of(self).plan(view(self, batch.params), item.input_bytes);
+      if (const auto* const sizes = std::get_if<Plan>(&planned)) {
+        std::memset(item.state, 0, sizes->state_bytes);
+      }
+    } catch (...) {
+      // It was planned before, or it would not be in a batch.
     }
   }
 

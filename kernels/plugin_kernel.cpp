@@ -1,6 +1,7 @@
 #include "kernels/plugin_kernel.hpp"
 
 #include "kernels/granule.hpp"
+#include "kernels/kernel_limits.hpp"
 #include "kernels/parameter_text.hpp"
 #include "kernels/plugin_text.hpp"
 
@@ -13,14 +14,6 @@
 namespace overlap {
 namespace {
 
-constexpr std::uint32_t kMostParameters = 16;
-constexpr std::ptrdiff_t kMostPerJob = 3;
-constexpr std::uint32_t kMostChoices = 64;
-constexpr std::size_t kMostTextBytes = 4000;
-constexpr std::size_t kMostNameBytes = 31;
-constexpr std::size_t kMostLineBytes = 200;
-/// Sizes beyond are taken for nonsense, and would overflow when they are added up.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62U;
 constexpr std::size_t kRefusalBytes = 512;
 /// `cudaErrorNotSupported`, which code without CUDA's headers cannot name.
 constexpr int kNotSupported = 801;
@@ -133,8 +126,9 @@ PluginKernel::PluginKernel(const overlap_kernel& declared, std::string origin)
     read_parameter(*reinterpret_cast<const overlap_parameter*>(first + std::size_t{index} *
                                                                            std::size_t{stride}));
   }
-  if (std::ranges::count_if(parameters_, &Parameter::per_job) > kMostPerJob) {
-    fail("lets a job bring more than " + std::to_string(kMostPerJob) + " parameters");
+  if (std::ranges::count_if(parameters_, &Parameter::per_job) >
+      std::ptrdiff_t{kMostPerJobParameters}) {
+    fail("lets a job bring more than " + std::to_string(kMostPerJobParameters) + " parameters");
   }
   ParameterValues defaults;
   for (const Parameter& parameter : parameters_) {
@@ -154,8 +148,9 @@ std::string_view PluginKernel::keep(const char* text, std::string_view what,
                       std::to_string(most_bytes) + " bytes");
   }
   text_bytes_ += copy.size() + 1;
-  if (text_bytes_ > kMostTextBytes) {
-    fail("has texts of more than " + std::to_string(kMostTextBytes) + " bytes; shorten the help");
+  if (text_bytes_ > kMostKernelTextBytes) {
+    fail("has texts of more than " + std::to_string(kMostKernelTextBytes) +
+         " bytes; shorten the help");
   }
   return texts_.emplace_back(copy);
 }
@@ -241,7 +236,7 @@ std::uint64_t PluginKernel::granule_bytes(ParameterView params) const noexcept {
 
 PlanOrRefusal PluginKernel::plan(ParameterView params, std::uint64_t input_bytes) const {
   const std::uint64_t granule = declared_->granule_bytes(declared_, params.data());
-  if (granule == 0 || granule > kMostBytes) {
+  if (granule == 0 || granule > kMostJobBytes) {
     return refusal(
         {}, "with these parameters an element would have " + std::to_string(granule) + " bytes");
   }
@@ -255,8 +250,8 @@ PlanOrRefusal PluginKernel::plan(ParameterView params, std::uint64_t input_bytes
       0) {
     return refusal(text_in(text), "a job of " + std::to_string(input_bytes) + " bytes cannot run");
   }
-  if (planned.output_size > OVERLAP_OUTPUT_UP_TO || planned.max_output_bytes > kMostBytes ||
-      planned.workspace_bytes > kMostBytes || planned.state_bytes > kMostBytes) {
+  if (planned.output_size > OVERLAP_OUTPUT_UP_TO || planned.max_output_bytes > kMostJobBytes ||
+      planned.workspace_bytes > kMostJobBytes || planned.state_bytes > kMostJobBytes) {
     return refusal({}, "its plan for " + std::to_string(input_bytes) +
                            " bytes makes no sense: output " +
                            std::to_string(planned.max_output_bytes) + " bytes (size rule " +

@@ -14,7 +14,7 @@ namespace overlap {
 /// A kernel that a plug-in declares, as the daemon uses any other. Its texts are copied.
 ///
 /// A plug-in's functions are its own responsibility; what they return is held against what the
-/// daemon's arithmetic bears: a granule of 0 and sizes beyond 2^62 bytes are refusals. Sizes that
+/// daemon's arithmetic bears: a granule of 0 and sizes beyond `kMostJobBytes` are refusals. Sizes that
 /// are no multiple of the granule never reach it.
 /// Thread safety: any, as the ABI asks of the plug-in.
 class PluginKernel final : public Kernel {

@@ -60,14 +60,27 @@ std::string why_not_safe(int fd, bool wants_folder) {
 }
 
 /// The names of a folder's libraries, in alphabetical order.
+/// @throws PluginError if it cannot be listed to its end
 std::vector<std::string> library_names(int folder_fd) {
   constexpr std::string_view kEnding = ".so";
+  const auto failure = [] { return PluginError("cannot be listed: " + error_text(errno)); };
+  OpenFile listed(::fcntl(folder_fd, F_DUPFD_CLOEXEC, 0));
+  if (!listed) {
+    throw failure();
+  }
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(listed.get()), &::closedir);
+  if (entries == nullptr) {
+    throw failure();
+  }
+  listed.release();
   std::vector<std::string> names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(
-      ::fdopendir(::fcntl(folder_fd, F_DUPFD_CLOEXEC, 0)), &::closedir);
-  while (entries != nullptr) {
+  for (;;) {
+    errno = 0;  // the end and a failure both give null
     const dirent* const entry = ::readdir(entries.get());
     if (entry == nullptr) {
+      if (errno != 0) {
+        throw failure();
+      }
       break;
     }
     const std::string_view name(entry->d_name);
@@ -146,7 +159,14 @@ PluginFolder load_plugins(const std::string& folder, KernelRegistry& registry) {
     refuse(folder, why);
     return result;
   }
-  for (const std::string& name : library_names(opened.get())) {
+  std::vector<std::string> names;
+  try {
+    names = library_names(opened.get());
+  } catch (const PluginError& error) {
+    refuse(folder, error.what());
+    return result;
+  }
+  for (const std::string& name : names) {
     const std::string file = folder + (folder.back() == '/' ? "" : "/") + name;
     // Not blocking: a pipe of that name would wait for its writer.
     OpenFile library(::openat(opened.get(), name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));

@@ -25,7 +25,8 @@ struct LoadedPlugin {
 /// What became of a folder's plug-ins, in alphabetical order.
 struct PluginFolder {
   std::vector<LoadedPlugin> loaded;
-  /// The folder itself is named here if others can write to it: nothing of it was opened then.
+  /// The folder itself is named here if others can write to it or it cannot be listed: nothing of it
+  /// was opened then.
   std::vector<RefusedKernels> refused;
 };
 

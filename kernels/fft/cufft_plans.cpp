@@ -133,12 +133,16 @@ std::optional<Refusal> CufftPlans::prepare(const FftParams& wanted, std::uint64_
                      std::to_string(result)};
     }
   }
-  const std::uint64_t bound = fft_workspace_bytes(wanted.n, count);
-  const std::size_t needed = set.plans[count == 1 ? 0 : 1]->work_bytes;
-  if (needed > bound) {
-    return Refusal{"cuFFT wants " + std::to_string(needed) +
-                   " bytes of workspace for n=" + std::to_string(wanted.n) + ", and a job has " +
-                   std::to_string(bound) + "; use another n"};
+  // Any job comes down to these two, also the smallest, whatever the largest one has.
+  for (std::uint64_t together = 1; together <= std::min<std::uint64_t>(count, 2); ++together) {
+    const std::uint64_t bound = fft_workspace_bytes(wanted.n, together);
+    const std::size_t needed = set.plans[together - 1]->work_bytes;
+    if (needed > bound) {
+      return Refusal{"cuFFT wants " + std::to_string(needed) +
+                     " bytes of workspace for n=" + std::to_string(wanted.n) + ", " +
+                     std::to_string(together) + " at a time, and a job of as many has " +
+                     std::to_string(bound) + "; use another n"};
+    }
   }
   return std::nullopt;
 }

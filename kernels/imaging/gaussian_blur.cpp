@@ -187,7 +187,7 @@ PlanOrRefusal GaussianBlurKernel::plan(ParameterView params, std::uint64_t input
   }
   Plan plan;
   plan.max_output_bytes = input_bytes;
-  if (gaussian_weights(params[3].f64).radius > kFusedBlurRadius) {
+  if (gaussian_radius(params[3].f64) > kFusedBlurRadius) {
     // What was blurred across, 16 bits a sample.
     if (__builtin_mul_overflow(input_bytes, std::uint64_t{2}, &plan.workspace_bytes)) {
       return Refusal{"gaussian_blur needs twice the input as workspace, and twice " +

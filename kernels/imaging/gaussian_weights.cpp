@@ -5,10 +5,14 @@
 
 namespace overlap {
 
+std::uint32_t gaussian_radius(double sigma) noexcept {
+  return std::min(static_cast<std::uint32_t>(std::ceil(3.0 * sigma)), kMaxBlurRadius);
+}
+
 GaussianWeights gaussian_weights(double sigma) noexcept {
   constexpr double kOne = 65'536.0;
   GaussianWeights weights{};
-  weights.radius = std::min(static_cast<std::uint32_t>(std::ceil(3.0 * sigma)), kMaxBlurRadius);
+  weights.radius = gaussian_radius(sigma);
   const auto unscaled = [sigma](std::uint32_t k) {
     return std::exp(-(static_cast<double>(k) * k) / (2.0 * sigma * sigma));
   };

@@ -18,6 +18,10 @@ struct GaussianWeights {
   std::array<std::uint16_t, kMaxBlurRadius + 1> taps;
 };
 
+/// ceil(3 sigma), pixels: taps on either side of the middle.
+/// @pre `sigma` is within the limits
+[[nodiscard]] std::uint32_t gaussian_radius(double sigma) noexcept;
+
 /// exp(-k^2 / (2 sigma^2)) for |k| up to ceil(3 sigma), normalised in f64, each rounded to 1/65536;
 /// the middle takes what is left. Together they are off by at most 2 * radius / 65536.
 /// @pre `sigma` is within the limits

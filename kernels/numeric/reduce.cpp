@@ -148,21 +148,22 @@ PlanOrRefusal ReduceKernel::plan(ParameterView params, std::uint64_t input_bytes
                    " elements, and with length=0 the job is one of " + std::to_string(length) +
                    "; give a length, or send less"};
   }
+  Plan plan;
+  plan.paths = Path::copy | Path::gather;
+  // Else segments begin within the words that threads load. It does not count how many this job has:
+  // one plan's paths are taken for a whole batch, whose jobs have other sizes.
+  if (wanted.length == 0 || granule % 16 == 0) {
+    plan.paths = static_cast<std::uint8_t>(plan.paths | static_cast<std::uint8_t>(Path::mapped));
+  }
   if (count == 0) {
-    return Plan{};
+    return plan;
   }
   const std::uint64_t segment_bytes = length * wanted.element_bytes();
   const std::uint64_t segments = count / length;
-  Plan plan;
   plan.max_output_bytes = segments * sizeof(double);
   if (segment_bytes > kRunBytes) {
     const std::uint64_t runs = (segment_bytes + kRunBytes - 1) / kRunBytes;
     plan.workspace_bytes = segments * runs * kPartBytes;
-  }
-  plan.paths = Path::copy | Path::gather;
-  // Else segments begin within the words that threads load.
-  if (segments == 1 || segment_bytes % 16 == 0) {
-    plan.paths = static_cast<std::uint8_t>(plan.paths | static_cast<std::uint8_t>(Path::mapped));
   }
   return plan;
 }

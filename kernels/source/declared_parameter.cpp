@@ -1,5 +1,6 @@
 #include "kernels/source/declared_parameter.hpp"
 
+#include "kernels/kernel_limits.hpp"
 #include "kernels/parameter_text.hpp"
 
 #include <algorithm>
@@ -106,7 +107,11 @@ std::variant<SourceParameter, Refusal> read_choice(const DeclarationLine& line,
     std::string choice(list.substr(0, comma));
     if (!is_declared_name(choice)) {
       return Refusal{"the choice " + quoted(choice) + " of parameter '" + parameter.name +
-                     "' cannot be written in a pipeline; use a-z, 0-9 and _"};
+                     "' cannot be written in a pipeline; use 1 to 31 of a-z, 0-9 and _"};
+    }
+    if (parameter.choices.size() == kMostChoices) {
+      return Refusal{"parameter '" + parameter.name + "' has more than " +
+                     std::to_string(kMostChoices) + " choices; it takes at most as many"};
     }
     if (std::ranges::find(parameter.choices, choice) != parameter.choices.end()) {
       return Refusal{"the choice " + quoted(choice) + " of parameter '" + parameter.name +
@@ -128,10 +133,11 @@ std::variant<SourceParameter, Refusal> read_choice(const DeclarationLine& line,
 }  // namespace
 
 bool is_declared_name(std::string_view name) noexcept {
-  return !name.empty() && std::ranges::all_of(name, [](char character) {
-    return (character >= 'a' && character <= 'z') || (character >= '0' && character <= '9') ||
-           character == '_';
-  });
+  return !name.empty() && name.size() <= kMostNameBytes &&
+         std::ranges::all_of(name, [](char character) {
+           return (character >= 'a' && character <= 'z') ||
+                  (character >= '0' && character <= '9') || character == '_';
+         });
 }
 
 std::variant<SourceParameter, Refusal> parse_declared_parameter(const DeclarationLine& line) {
@@ -142,7 +148,7 @@ std::variant<SourceParameter, Refusal> parse_declared_parameter(const Declaratio
   parameter.name = line.words[1].text;
   if (!is_declared_name(parameter.name)) {
     return Refusal{"parameter name " + quoted(parameter.name) +
-                   " cannot be written in a pipeline; use a-z, 0-9 and _"};
+                   " cannot be written in a pipeline; use 1 to 31 of a-z, 0-9 and _"};
   }
   const std::string& type = line.words[2].text;
   if (type == "choice") {

@@ -10,7 +10,7 @@
 
 namespace overlap {
 
-/// Whether a pipeline's text can hold it as a name: a-z, 0-9 and _, and not nothing.
+/// Whether a pipeline's text can hold it as a name: 1 to 31 of a-z, 0-9 and _.
 [[nodiscard]] bool is_declared_name(std::string_view name) noexcept;
 
 /// Reads a `param` line, as `parse_declaration` describes it.

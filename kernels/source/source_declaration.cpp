@@ -1,5 +1,6 @@
 #include "kernels/source/source_declaration.hpp"
 
+#include "kernels/kernel_limits.hpp"
 #include "kernels/parameter_text.hpp"
 #include "kernels/source/declaration_line.hpp"
 #include "kernels/source/declared_parameter.hpp"
@@ -15,7 +16,6 @@ namespace {
 constexpr std::array<std::string_view, 5> kTypeNames = {"u8", "i16", "i32", "f32", "f64"};
 constexpr std::array<std::uint64_t, 5> kTypeBytes = {1, 2, 4, 4, 8};
 constexpr std::size_t kMaxTextBytes = std::size_t{1} << 20U;
-constexpr std::size_t kMaxParameters = 16;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40U;
 
 bool is_word_character(char character) noexcept {
@@ -125,17 +125,38 @@ class DeclarationParser {
     fail("write '//! " + std::string(form) + "'");
   }
 
+  /// @return the text, which counts from here on
+  const std::string& keep(std::string_view what, const std::string& text, std::size_t most_bytes) {
+    if (text.size() > most_bytes) {
+      fail("the " + std::string(what) + " has " + std::to_string(text.size()) +
+           " bytes; it takes at most " + std::to_string(most_bytes));
+    }
+    text_bytes_ += text.size() + 1;
+    if (text_bytes_ > kMostKernelTextBytes) {
+      fail("with this line the names and texts have more than " +
+           std::to_string(kMostKernelTextBytes) + " bytes; shorten the help");
+    }
+    return text;
+  }
+
+  /// A summary or help, which is the line's last word.
+  const std::string& keep_last(std::string_view what, std::string_view what_to_say) {
+    const std::string& text = line_.words.back().text;
+    if (text.empty()) {
+      fail("the " + std::string(what) + " is empty; say " + std::string(what_to_say));
+    }
+    return keep(what, text, kMostLineBytes);
+  }
+
   void read_kernel() {
     expect_words(3, true, "kernel NAME \"SUMMARY\"");
     const std::string& name = line_.words[1].text;
     if (!is_declared_name(name)) {
-      fail("kernel name " + quoted(name) + " cannot be written in a pipeline; use a-z, 0-9 and _");
+      fail("kernel name " + quoted(name) +
+           " cannot be written in a pipeline; use 1 to 31 of a-z, 0-9 and _");
     }
-    if (line_.words[2].text.empty()) {
-      fail("the summary is empty; say in a line what the kernel does");
-    }
-    result_.name = name;
-    result_.summary = line_.words[2].text;
+    result_.name = keep("name", name, kMostNameBytes);
+    result_.summary = keep_last("summary", "in a line what the kernel does");
   }
 
   void read_function() {
@@ -170,7 +191,7 @@ class DeclarationParser {
   }
 
   void read_parameter() {
-    if (result_.parameters.size() == kMaxParameters) {
+    if (result_.parameters.size() == kMostParameters) {
       fail("more than 16 parameters; a kernel has at most 16");
     }
     auto parsed = parse_declared_parameter(line_);
@@ -182,6 +203,16 @@ class DeclarationParser {
       if (known.name == parameter.name) {
         fail("a second parameter '" + known.name + "'; names are unique");
       }
+    }
+    if (parameter.is_per_job && ++per_job_count_ > kMostPerJobParameters) {
+      fail("a job may bring at most " + std::to_string(kMostPerJobParameters) +
+           " parameters of its own; leave per_job out here or elsewhere");
+    }
+    keep("name", parameter.name, kMostNameBytes);
+    keep("unit", parameter.unit, kMostNameBytes);
+    keep("help", parameter.help, kMostLineBytes);
+    for (const std::string& choice : parameter.choices) {
+      keep("choice", choice, kMostNameBytes);
     }
     result_.parameters.push_back(std::move(parameter));
   }
@@ -213,10 +244,7 @@ class DeclarationParser {
     } else if (word == "table") {
       expect_words(3, true, "table BYTES \"HELP\"");
       batch.table_bytes = number(line_.words[1].text, 1, kMaxBytes);
-      batch.table_help = line_.words[2].text;
-      if (batch.table_help.empty()) {
-        fail("the help is empty; say what the table holds");
-      }
+      batch.table_help = keep_last("help", "what the table holds");
     } else {
       fail(quoted(word) + " is unknown here; a '//!' line begins with " + std::string(kWords));
     }
@@ -271,6 +299,8 @@ class DeclarationParser {
   SourceDeclaration result_;
   DeclarationLine line_;
   std::vector<std::string> seen_;
+  std::size_t text_bytes_ = 0;
+  std::size_t per_job_count_ = 0;
   /// The first line that only a batch function may have; 0: none.
   std::size_t batch_line_ = 0;
   std::size_t output_line_ = 0;

@@ -93,6 +93,8 @@ struct SourceDeclaration {
 ///     //! param NAME integer DEFAULT MIN MAX UNIT "HELP" [per_job]
 ///     //! param NAME choice DEFAULT FIRST,SECOND,... "HELP"
 ///
+/// What it may hold is in `kernel_limits.hpp`, as for a plug-in.
+///
 /// `any` as MIN or MAX means no bound, `-` as UNIT a pure number. With `batch` there may also be
 ///
 ///     //! granule BYTES                             default 1

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <stdexcept>
 #include <utility>
 
 namespace overlap {
@@ -181,8 +180,8 @@ std::uint64_t SourceKernel::reference(const ReferenceJob& job) const {
   if (host_ != nullptr) {
     return host_->reference(job);
   }
-  throw std::logic_error("kernel '" + declaration_.name + "' of " + declaration_.file +
-                         " has no reference to compare with");
+  throw NoReference("kernel '" + declaration_.name + "' of " + declaration_.file +
+                    " has no reference to compare with");
 }
 
 }  // namespace overlap

@@ -55,7 +55,7 @@ class SourceKernel final : public Kernel {
   void run(const overlap_batch& batch) const override;
   [[nodiscard]] bool has_cuda() const noexcept override { return code_ != nullptr; }
   [[nodiscard]] int launch(const overlap_batch& batch, OpaqueStream stream) const override;
-  /// @throws std::logic_error without a host implementation: then there is nothing to ask
+  /// @throws NoReference without a host implementation: then there is nothing to ask
   std::uint64_t reference(const ReferenceJob& job) const override;
 
   /// The host implementation that it was joined with; null if none.

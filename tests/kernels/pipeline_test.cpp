@@ -1,7 +1,10 @@
 #include "kernels/pipeline.hpp"
 
+#include "kernels/kernel_limits.hpp"
 #include "kernels/parameter_text.hpp"
 #include "tests/kernels/kernel_batch.hpp"
+
+#include <functional>
 
 namespace overlap::test {
 namespace {
@@ -160,6 +163,26 @@ TEST(Pipeline, NamesTheStageThatRefusesASize) {
   EXPECT_TRUE(refusal_of("scale", 5).starts_with("5 bytes do not fit scale"));
 }
 
+TEST(Pipeline, RefusesAJobBeyondTheLimit) {
+  EXPECT_EQ(refusal_of("copy", kMostJobBytes), "");
+  EXPECT_TRUE(says(refusal_of("copy", kMostJobBytes + 1), "a job of 70368744177665 bytes"));
+}
+
+TEST(Pipeline, RefusesAStageWhoseSizesAreBeyondTheLimitAndNamesBoth) {
+  const std::string enlarged = "resize:width=1,height=1,out_width=1000,out_height=1000";
+  EXPECT_EQ(refusal_of(enlarged + "|" + enlarged, 1), "");
+  EXPECT_EQ(refusal_of(enlarged + "|" + enlarged + "|" + enlarged + "|copy", 1),
+            "stage 3 (resize): a job would have 1000000000000000000 bytes of output, the limit is "
+            "70368744177664; send less");
+  const std::string blurred = "gaussian_blur:width=1,height=1,sigma=5";
+  EXPECT_EQ(refusal_of(blurred, kMostJobBytes / 2), "");
+  EXPECT_TRUE(says(refusal_of(blurred, kMostJobBytes / 2 + 1),
+                   "stage 1 (gaussian_blur): a job would have 70368744177666 bytes of workspace"));
+  EXPECT_EQ(refusal_of("integrate", kMostJobBytes / 4), "");
+  EXPECT_TRUE(says(refusal_of("copy|integrate", kMostJobBytes / 2), "stage 2 (integrate)"));
+  EXPECT_TRUE(says(refusal_of("copy|integrate", kMostJobBytes / 2), "bytes of state"));
+}
+
 TEST(Pipeline, FindsTheLargestInputThatFits) {
   struct Case {
     std::string_view text;
@@ -178,7 +201,7 @@ TEST(Pipeline, FindsTheLargestInputThatFits) {
       {"vector_add|transpose:rows=2,cols=3", 47, 0},
       {"copy|transpose:rows=5,cols=1|scale:type=f64", 100, 80},
       {"copy|transpose:rows=1048576,cols=1048576", 1ULL << 43U, 1ULL << 43U},
-      {"vector_add|vector_add|vector_add", 0xffff'ffff'ffff'ffffULL, 0xffff'ffff'ffff'ffe0ULL},
+      {"vector_add|vector_add|vector_add", 0xffff'ffff'ffff'ffffULL, kMostJobBytes},
       {"transpose:rows=1048573,cols=1048571|transpose:rows=1048571,cols=1048559", 1ULL << 50U, 0},
   };
   for (const Case& expected : cases) {
@@ -186,6 +209,89 @@ TEST(Pipeline, FindsTheLargestInputThatFits) {
               expected.largest_bytes)
         << expected.text << " in " << expected.capacity_bytes;
   }
+}
+
+TEST(Pipeline, FindsTheLargestInputWithinTheLimitsOfItsStages) {
+  struct Case {
+    std::string text;
+    std::uint64_t capacity_bytes;
+    std::uint64_t largest_bytes;
+  };
+  const std::uint64_t capacity = 64ULL << 20U;
+  const std::string enlarged = "resize:width=8,height=8,out_width=800,out_height=800";
+  const Case cases[] = {
+      // 6710 frames of 640000 pixels are fewer than 2^32.
+      {enlarged + "|histogram", capacity, 6710ULL * 64},
+      {enlarged + "|histogram", 6710ULL * 64 + 63, 6710ULL * 64},
+      {enlarged + "|histogram", 64, 64},
+      {enlarged + "|reduce:type=u8", capacity, 6710ULL * 64},
+      {enlarged + "|reduce:type=u8|scale:type=f64|histogram:type=f32", capacity, 6710ULL * 64},
+      {"histogram", 1ULL << 40U, 0xffff'ffffULL},
+      {"convert:from=u8,to=f64|histogram:type=f32", 1ULL << 40U, 0x7fff'ffffULL},
+      {"resize:width=1,height=1,out_width=65535,out_height=65535", 1ULL << 30U, 16'384},
+      {"histogram:bins=3|power_spectrum", capacity, 0},
+      {"gaussian_blur:width=1,height=1,sigma=50|histogram:bins=3|power_spectrum", capacity, 0},
+      {"histogram:bins=4|power_spectrum", capacity - 1, capacity - 1},
+  };
+  for (const Case& expected : cases) {
+    const Pipeline sut = parse(expected.text);
+    EXPECT_EQ(sut.largest_input_bytes(expected.capacity_bytes), expected.largest_bytes)
+        << expected.text << " in " << expected.capacity_bytes;
+    EXPECT_TRUE(std::holds_alternative<PipelinePlan>(sut.plan(expected.largest_bytes)));
+  }
+}
+
+/// Accepts the sizes that it is told to, and counts how often it is asked.
+class ChoosyKernel final : public Kernel {
+ public:
+  explicit ChoosyKernel(std::function<bool(std::uint64_t)> accepts)
+      : accepts_(std::move(accepts)) {}
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "choosy"; }
+  [[nodiscard]] std::string_view summary() const noexcept override { return "for tests"; }
+  [[nodiscard]] std::span<const Parameter> parameters() const noexcept override { return {}; }
+  [[nodiscard]] std::uint64_t granule_bytes(ParameterView) const noexcept override { return 1; }
+  [[nodiscard]] PlanOrRefusal plan(ParameterView, std::uint64_t input_bytes) const override {
+    ++asked;
+    if (!accepts_(input_bytes)) {
+      return Refusal{"not this one"};
+    }
+    Plan plan;
+    plan.max_output_bytes = input_bytes;
+    return plan;
+  }
+  void run(const overlap_batch&) const override {}
+  [[nodiscard]] bool has_cuda() const noexcept override { return false; }
+  [[nodiscard]] int launch(const overlap_batch&, OpaqueStream) const override { return 0; }
+  std::uint64_t reference(const ReferenceJob&) const override { return 0; }
+
+  mutable std::uint64_t asked = 0;
+
+ private:
+  std::function<bool(std::uint64_t)> accepts_;
+};
+
+std::uint64_t largest_of(const ChoosyKernel& kernel, std::uint64_t capacity_bytes) {
+  return Pipeline("choosy", {Stage{&kernel, {}}}).largest_input_bytes(capacity_bytes);
+}
+
+TEST(Pipeline, AsksAFewTimesForTheLargestInputThatFits) {
+  const ChoosyKernel refuses_all([](std::uint64_t) { return false; });
+  EXPECT_EQ(largest_of(refuses_all, 1ULL << 46U), 0U);
+  EXPECT_LT(refuses_all.asked, 1100U);
+  for (const std::uint64_t limit : {1ULL, 2ULL, 4095ULL, 1ULL << 30U, (1ULL << 46U) - 1}) {
+    const ChoosyKernel sut([limit](std::uint64_t bytes) { return bytes <= limit; });
+    EXPECT_EQ(largest_of(sut, 1ULL << 46U), limit);
+    EXPECT_LT(sut.asked, 1100U) << limit;
+  }
+}
+
+TEST(Pipeline, FindsTheLargestInputNearTheCapacityWhereSizesInBetweenAreRefused) {
+  const ChoosyKernel sevens([](std::uint64_t bytes) { return bytes % 700 == 0 || bytes == 1; });
+  EXPECT_EQ(largest_of(sevens, 70'699), 70'000U);
+  const ChoosyKernel low([](std::uint64_t bytes) { return bytes <= 3 || bytes == 9'000; });
+  EXPECT_EQ(largest_of(low, 10'000), 9'000U);
+  EXPECT_EQ(largest_of(low, 1'000'000), 3U) << "too far from the capacity";
 }
 
 TEST(Pipeline, ReferenceRunsTheStagesOneAfterTheOther) {

@@ -139,6 +139,38 @@ TEST(PluginExport, LetsNoExceptionOut) {
   EXPECT_EQ(status, OVERLAP_ITEM_FAILED);
 }
 
+TEST(PluginExport, LeavesNoStateBehindWhenARunThrows) {
+  const overlap_kernel& sut = scripted();
+  struct Channel {
+    std::uint64_t input_bytes;
+    std::array<std::uint8_t, 8> expected;
+  };
+  // A plan says 7 bytes; an empty job has changed none, and one that cannot be planned never came.
+  const std::array<Channel, 3> channels = {Channel{10, {0, 0, 0, 0, 0, 0, 0, 1}},
+                                           Channel{0, {1, 1, 1, 1, 1, 1, 1, 1}},
+                                           Channel{666, {1, 1, 1, 1, 1, 1, 1, 1}}};
+  std::array<std::array<std::uint8_t, 8>, 3> states{};
+  std::array<std::uint32_t, 3> statuses{};
+  std::array<overlap_batch_item, 3> items{};
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    states[i].fill(1);
+    items[i].input_bytes = channels[i].input_bytes;
+    items[i].state = states[i].data();
+    items[i].status = &statuses[i];
+  }
+  overlap_batch batch{};
+  batch.items = items.data();
+  batch.item_count = 3;
+  batch.item_stride_bytes = sizeof(overlap_batch_item);
+  batch.params = kValues;
+  batch.max_input_bytes = 666;
+  sut.run(&sut, &batch);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    EXPECT_EQ(statuses[i], OVERLAP_ITEM_FAILED) << i;
+    EXPECT_EQ(states[i], channels[i].expected) << i;
+  }
+}
+
 TEST(PluginExport, RunsThroughTheCFunctionsAndLeavesOutWhatIsNotThere) {
   const overlap_kernel& sut = scripted();
   std::byte output{};

@@ -1,6 +1,7 @@
 #include "kernels/plugin_kernel.hpp"
 
 #include "kernels/kernel_facts.hpp"
+#include "kernels/kernel_limits.hpp"
 #include "tests/kernels/declared_kernel.hpp"
 
 #include <gtest/gtest.h>
@@ -285,6 +286,13 @@ TEST(PluginKernel, TakesNoPlanThatMakesNoSense) {
     return 0;
   };
   EXPECT_NE(plan_refusal(sut, 4).find("makes no sense"), std::string::npos);
+  declared.kernel.plan = [](const overlap_kernel*, const overlap_param_value*, std::uint64_t bytes,
+                            overlap_plan* plan, char*, std::size_t) {
+    plan->workspace_bytes = kMostJobBytes + bytes - 4;
+    return 0;
+  };
+  EXPECT_EQ(plan_refusal(sut, 4), "");
+  EXPECT_NE(plan_refusal(sut, 8).find("workspace 70368744177668"), std::string::npos);
   declared.kernel.plan = [](const overlap_kernel*, const overlap_param_value*, std::uint64_t,
                             overlap_plan* plan, char*, std::size_t) {
     plan->output_size = 3;

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <filesystem>
@@ -104,6 +106,21 @@ TEST_F(PluginLibrary, OpensNothingOfAFolderThatOthersCanWrite) {
   expect_refused(files.folder(), {"can be written by everybody"});
   ASSERT_EQ(::chmod(files.folder().c_str(), 0770), 0);
   expect_refused(files.folder(), {"can be written by its group"});
+}
+
+TEST_F(PluginLibrary, RefusesAFolderThatCannotBeListed) {
+  files.add("good", "good.so");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(next, 0);
+  ::close(next);
+  // Room for the folder, and for no second descriptor of it.
+  const rlimit one_more{static_cast<rlim_t>(next) + 1, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &one_more), 0);
+  expect_refused(files.folder(), {"cannot be listed", "Too many open files"});
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(load_plugins(files.folder(), registry).loaded.size(), 1U);
 }
 
 TEST_F(PluginLibrary, RefusesAFileOfAnotherUser) {

@@ -209,6 +209,18 @@ TEST(ReduceKernel, IsMappedWhereThreadsLoadEachWordOnce) {
   EXPECT_FALSE(is_mapped(reduce("sum", "f32", 5), 200));
 }
 
+TEST(ReduceKernel, IsMappedForEveryJobOfABatchOrForNone) {
+  for (const std::uint64_t length : {0ULL, 4ULL, 5ULL}) {
+    const Stage sut = stage_of(reduce("sum", "f32", length));
+    for (const std::uint64_t segments : {0ULL, 1ULL, 2ULL, 2000ULL}) {
+      const std::uint64_t bytes = segments * sut.kernel->granule_bytes(sut.params);
+      const auto plan = std::get<Plan>(sut.kernel->plan(sut.params, bytes));
+      EXPECT_EQ((plan.paths & static_cast<std::uint8_t>(Path::mapped)) != 0, length != 5)
+          << segments << " segments of " << length;
+    }
+  }
+}
+
 TEST(ReduceKernel, RefusesALengthThatIsNoWholeSegment) {
   EXPECT_EQ(refusal_of(reduce("sum", "i16", 5), 24),
             "24 bytes do not fit reduce: it takes whole granules of 10 bytes (one segment of 5 i16 "

@@ -241,6 +241,87 @@ TEST(SourceDeclaration, TakesSixteenParametersAndNoMore) {
   EXPECT_TRUE(blames(text + "//! param q real 0 0 1 - \"a\"\n", 19, "more than 16"));
 }
 
+TEST(SourceDeclaration, TakesThreeParametersOfAJobAndNoMore) {
+  const auto per_job = [](int count) {
+    std::string text = kElement;
+    for (int index = 0; index < count; ++index) {
+      text += "//! param p" + std::to_string(index) + " real 0 0 1 - \"a\" per_job\n";
+    }
+    return text + "//! param q real 0 0 1 - \"a\"\n";
+  };
+  EXPECT_EQ(error_of(per_job(3)), "");
+  EXPECT_TRUE(blames(per_job(4), 6, "at most 3 parameters of its own"));
+}
+
+TEST(SourceDeclaration, TakesSixtyFourChoicesAndNoMore) {
+  const auto choices = [](int count) {
+    std::string list = "c0";
+    for (int index = 1; index < count; ++index) {
+      list += ",c" + std::to_string(index);
+    }
+    return kElement + "//! param a choice c0 " + list + " \"a\"";
+  };
+  EXPECT_EQ(parse_declaration(choices(64), "clip.cu").parameters[0].choices.size(), 64U);
+  EXPECT_TRUE(blames(choices(65), 3, "more than 64 choices"));
+}
+
+TEST(SourceDeclaration, RefusesNamesAndUnitsLongerThan31Bytes) {
+  const std::string longest(31, 'k');
+  const std::string longer(32, 'k');
+  const auto param = [](const std::string& name, const std::string& unit) {
+    return kElement + "//! param " + name + " real 0 0 1 " + unit + " \"a\"";
+  };
+  EXPECT_EQ(error_of("//! kernel " + longest + " \"x\"\n//! element f f32 -> f32"), "");
+  EXPECT_TRUE(blames("//! kernel " + longer + " \"x\"\n", 1, "1 to 31"));
+  EXPECT_EQ(error_of(param(longest, longest)), "");
+  EXPECT_TRUE(blames(param(longer, "-"), 3, "1 to 31"));
+  EXPECT_TRUE(blames(param("a", longer), 3, "has 32 bytes; it takes at most 31"));
+  EXPECT_EQ(error_of(kElement + "//! param a choice b b," + longest + " \"a\""), "");
+  EXPECT_TRUE(blames(kElement + "//! param a choice b b," + longer + " \"a\"", 3, "1 to 31"));
+}
+
+TEST(SourceDeclaration, RefusesLinesLongerThan200Bytes) {
+  const std::string line(200, 'x');
+  const auto kernel = [](const std::string& summary) {
+    return "//! kernel clip \"" + summary + "\"\n//! batch clip\n";
+  };
+  EXPECT_EQ(error_of(kernel(line)), "");
+  EXPECT_TRUE(blames(kernel(line + "x"), 1, "the summary has 201 bytes; it takes at most 200"));
+  const std::string param = kBatch + "//! param a real 0 0 1 - \"";
+  EXPECT_EQ(error_of(param + line + "\""), "");
+  EXPECT_TRUE(blames(param + line + "x\"", 3, "has 201 bytes; it takes at most 200"));
+  const std::string choice = kBatch + "//! param a choice b b,c \"";
+  EXPECT_TRUE(blames(choice + line + "x\"", 3, "has 201 bytes; it takes at most 200"));
+  const std::string table = kBatch + "//! table 16 \"";
+  EXPECT_EQ(error_of(table + line + "\""), "");
+  EXPECT_TRUE(blames(table + line + "x\"", 3, "has 201 bytes; it takes at most 200"));
+  EXPECT_TRUE(blames(table + "\"", 3, "say what the table holds"));
+}
+
+TEST(SourceDeclaration, RefusesTextsOfMoreThan4000BytesInAll) {
+  // "clip" and "bends" count 11 with their ends, a choice of 24 bytes 25, the rest of a line 4 + 200.
+  std::string text = kElement;
+  std::size_t bytes = 11;
+  for (int index = 0; index < 16; ++index) {
+    text += "//! param p" + std::string(1, static_cast<char>('a' + index)) + " choice c c";
+    bytes += 3 + 1 + 2 + 201;
+    for (int choice = 0; index < 3 && choice < 8; ++choice) {
+      text += "," + std::string(23, 'd') + std::to_string(choice);
+      bytes += 25;
+    }
+    text += " \"" + std::string(200, 'x') + "\"\n";
+  }
+  ASSERT_EQ(bytes, 3923U);
+  EXPECT_EQ(error_of(text), "");
+  const auto with_table = [&](std::size_t help_bytes) {
+    std::string batch = text;
+    batch.replace(batch.find("element clip f32 -> f32"), 23, "batch clip");
+    return batch + "//! table 16 \"" + std::string(help_bytes, 'x') + "\"";
+  };
+  EXPECT_EQ(error_of(with_table(76)), "");
+  EXPECT_TRUE(blames(with_table(77), 19, "more than 4000 bytes"));
+}
+
 TEST(SourceDeclaration, RefusesOtherFilesThanTheToolkitsOwn) {
   EXPECT_EQ(error_of(kElement + "#include <cuda_fp16.h>\n # include <cuda/std/cstdint> // ints\n"),
             "");

@@ -167,7 +167,7 @@ TEST(SourceKernel, FailsEveryJobOnTheHostWithoutAHostImplementation) {
 
 TEST(SourceKernel, HasNoReferenceOfItsOwn) {
   const SourceKernel sut(twice(), nullptr);
-  EXPECT_THROW(static_cast<void>(sut.reference({})), std::logic_error);
+  EXPECT_THROW(static_cast<void>(sut.reference({})), NoReference);
 }
 
 TEST(SourceKernel, JoinsAHostImplementation) {

@@ -398,7 +398,7 @@ TEST(AttachPlan, CountsWhatKernelsAndTablesKeepOnTheDevice) {
 }
 
 TEST(AttachPlan, RefusesToKeepMoreThanAChannelMayHave) {
-  for (const std::uint64_t state_bytes : {200 * kMiB, 256 * kMiB, std::uint64_t{1} << 62U}) {
+  for (const std::uint64_t state_bytes : {200 * kMiB, 256 * kMiB, std::uint64_t{1} << 45U}) {
     Plan stateful;
     stateful.state_bytes = state_bytes;
     const AttachRefusal sut = refusal_of(stateful, 0, "planned|planned|planned|planned|planned");

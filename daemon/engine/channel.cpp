@@ -48,6 +48,7 @@ Channel::Channel(ChannelSetup setup)
     if (!kept.served->per_job().empty()) {
       job_parameters_.resize(geometry.slot_count);
     }
+    kept.is_plain = kept.states.empty() && kept.tables == nullptr;
     pipelines_.push_back(std::move(kept));
   }
   setup_.pipelines.clear();

@@ -115,6 +115,8 @@ struct ChannelPipeline {
   std::vector<StageState> states;
   /// Where a stage reads one; those that jobs are taken with from now on.
   std::shared_ptr<const TableSet> tables;
+  /// Whether jobs have neither a state nor tables.
+  bool is_plain = true;
 };
 
 /// What a channel counts.

@@ -91,10 +91,10 @@ std::uint32_t Channel::room() const noexcept {
 }
 
 void Channel::accept(const SubmissionEntry& entry, std::uint64_t now_ns) {
-  if (accept_control(entry, now_ns)) {
-    return;
-  }
   if (entry.slot >= jobs_.size()) {
+    if (accept_control(entry, now_ns)) {
+      return;
+    }
     break_off("a submission names slot " + std::to_string(entry.slot) + " of " +
               std::to_string(jobs_.size()));
     return;
@@ -180,7 +180,8 @@ void Channel::accept_job(Job& job, const SubmissionEntry& entry, std::uint64_t n
     refuse(job, refused, now_ns);
     return;
   }
-  if (!accept_extras(job, entry, now_ns)) {
+  const bool has_extras = !pipeline.is_plain || (entry.flags & kSubmissionParameters) != 0;
+  if (has_extras && !accept_extras(job, entry, now_ns)) {
     PlanCache::release(plan);
     return;
   }

@@ -240,8 +240,10 @@ class Channel {
   /// Input bytes of the queued jobs.
   [[nodiscard]] std::uint64_t queued_bytes() const noexcept { return queued_bytes_; }
   [[nodiscard]] std::uint32_t issued_count() const noexcept { return issued_count_; }
-  /// Table updates that were taken and not answered.
-  [[nodiscard]] std::uint32_t update_count() const noexcept { return update_count_; }
+  /// Table updates whose copies are under way.
+  [[nodiscard]] std::uint32_t update_count() const noexcept {
+    return update_count_ - (held_update_ ? 1U : 0U);
+  }
   /// Completions that the producer has not collected yet, as last seen.
   [[nodiscard]] std::uint32_t uncollected_count() const noexcept { return uncollected_; }
 

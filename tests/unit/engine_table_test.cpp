@@ -246,31 +246,54 @@ TEST(EngineTable, LosesTheDeviceWhereACopyFailsUnderWay) {
   EXPECT_TRUE(t.jobs.outcomes().empty());
 }
 
-TEST(EngineTable, OfManyUpdatesWaitsForTheJobsThatKeepEarlierOnes) {
-  EngineHarness sut;
-  ChannelHarness::Shape shape = shape_with_table();
-  shape.slot_count = 256;
-  ChannelHarness memory(1, {"plus_table"}, shape, &keeping_registry());
-  write_table(memory, 0, 100);
-  write_table(memory, kTableBytes, 200);
-  sut.engine.add(memory.make_channel(), 0);
-  sut.run();
-  NumberJobs jobs(memory);
-  sut.device.hold_kernels(true);
-  const std::uint64_t before = sut.device.calls(VirtualTimeDevice::Call::allocate);
-  for (std::uint64_t i = 0; i < 100; ++i) {
-    memory.submit(update_entry(1000 + i, i % 2 == 0 ? kTableBytes : 0));
-    jobs.submit_all({i});
+/// An engine whose device holds on to 100 jobs, each behind an update of its own: 200 and 100 in turns.
+struct ManyUpdates {
+  ManyUpdates()
+      : memory(
+            1, {"plus_table"},
+            [] {
+              ChannelHarness::Shape shape = shape_with_table();
+              shape.slot_count = 256;
+              return shape;
+            }(),
+            &keeping_registry()),
+        jobs(memory) {
+    write_table(memory, 0, 100);
+    write_table(memory, kTableBytes, 200);
+    sut.engine.add(memory.make_channel(), 0);
+    sut.run();
+    sut.device.hold_kernels(true);
+    const std::uint64_t before = sut.device.calls(VirtualTimeDevice::Call::allocate);
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      memory.submit(update_entry(1000 + i, i % 2 == 0 ? kTableBytes : 0));
+      jobs.submit_all({i});
+    }
+    sut.run();
+    EXPECT_LT(sut.device.calls(VirtualTimeDevice::Call::allocate), before + 80)
+        << "every one of the 100 would lie there with its job";
   }
-  sut.run();
-  EXPECT_LT(sut.device.calls(VirtualTimeDevice::Call::allocate), before + 80)
-      << "every one of the 100 would lie there with its job";
-  EXPECT_TRUE(sut.engine.fall_asleep()) << "looking again is of no use before a job has ended";
-  sut.engine.stay_awake();
-  sut.device.hold_kernels(false);
-  sut.run();
+
+  EngineHarness sut;
+  ChannelHarness memory;
+  NumberJobs jobs;
+};
+
+TEST(EngineTable, ThatFindsNoRoomHoldsUpNoDrain) {
+  ManyUpdates t;
+  t.sut.engine.drain();
+  t.sut.device.hold_kernels(false);
+  t.sut.run();
+  EXPECT_EQ(t.sut.listener.drained, 1);
+}
+
+TEST(EngineTable, OfManyUpdatesWaitsForTheJobsThatKeepEarlierOnes) {
+  ManyUpdates t;
+  EXPECT_TRUE(t.sut.engine.fall_asleep()) << "looking again is of no use before a job has ended";
+  t.sut.engine.stay_awake();
+  t.sut.device.hold_kernels(false);
+  t.sut.run();
   std::size_t answers = 0;
-  for (const auto& outcome : jobs.outcomes()) {
+  for (const auto& outcome : t.jobs.outcomes()) {
     EXPECT_EQ(outcome.status, JobStatus::ok);
     if (outcome.job_id >= 1000) {
       ++answers;

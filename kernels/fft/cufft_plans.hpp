@@ -17,8 +17,8 @@ struct CufftLibrary;
 
 /// cuFFT's plans for 1, 2, 4, 8, ... transforms at a time, made once for each device, length and
 /// type, so that any number of transforms is a few executions. Plans have no memory of their own:
-/// they work in the batch's. Thread safety: any; streams share a plan under one lock, which covers
-/// no more than the calls that enqueue.
+/// they work in the batch's. Thread safety: any; streams share a plan under one lock. It covers
+/// the calls that enqueue, and in `prepare` the making of plans: launches wait for that.
 class CufftPlans {
  public:
   CufftPlans() = default;

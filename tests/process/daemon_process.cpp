@@ -35,6 +35,10 @@ bool DaemonProcess::has_logged(const std::string& text) const {
   return log().find(text) != std::string::npos;
 }
 
+bool DaemonProcess::logs(const std::string& text) {
+  return await([&] { return has_logged(text); });
+}
+
 bool DaemonProcess::answers() {
   return await([this] {
     try {

@@ -25,6 +25,8 @@ class DaemonProcess {
   [[nodiscard]] pid_t pid() const noexcept { return program_.pid(); }
   [[nodiscard]] std::string log() const { return program_.errors(); }
   [[nodiscard]] bool has_logged(const std::string& text) const;
+  /// Waits until it has: a thread of its own writes the log, and what was said may still be on its way.
+  [[nodiscard]] bool logs(const std::string& text);
 
   /// Waits until it answers a client. @return false if it ended or patience did
   [[nodiscard]] bool answers();

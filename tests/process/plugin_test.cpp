@@ -27,8 +27,8 @@ struct Plugins : ProcessTest {
 
 TEST_F(Plugins, ServeTheirKernels) {
   files.add("good", "good.so");
-  const DaemonProcess daemon = start();
-  EXPECT_TRUE(daemon.has_logged("plug-in " + files.path("good.so") + " (test 0.1): invert"));
+  DaemonProcess daemon = start();
+  EXPECT_TRUE(daemon.logs("plug-in " + files.path("good.so") + " (test 0.1): invert"));
   const std::string input = make_file("input", 100'003);
   const Finished sent = send({"--kernel", "copy|invert", "--slot-bytes", "4096", "--input", input,
                               "--output", path("output")});
@@ -54,14 +54,14 @@ TEST_F(Plugins, AreListedWithWhatWasRefusedAndWhy) {
                         "ABI 2.0", "rebuild", "refused: " + files.path("other.so"), "no plug-in",
                         "refused: " + files.path("taken.so"), "'copy' is taken"}));
   for (const char* const name : {"open.so", "old.so", "other.so", "taken.so"}) {
-    EXPECT_TRUE(daemon.has_logged("error plug-in " + files.path(name) + " is refused: "));
+    EXPECT_TRUE(daemon.logs("error plug-in " + files.path(name) + " is refused: "));
   }
   EXPECT_EQ(daemon.stop(), 0);
 }
 
 TEST_F(Plugins, AreFoundByNameOrNotAtAll) {
   files.add("good", "good.so");
-  const DaemonProcess daemon = start();
+  DaemonProcess daemon = start();
   const Finished found = ask({"kernels", "invert"});
   EXPECT_EQ(found.exit_code, 0);
   EXPECT_EQ(found.output.find("scale"), std::string::npos);
@@ -80,8 +80,8 @@ TEST_F(Plugins, KeepTheDaemonFromStartingWhereAGivenFolderIsNotThere) {
 TEST_F(Plugins, AreLeftAloneInAFolderThatOthersCanWrite) {
   files.add("good", "good.so");
   ASSERT_EQ(::chmod(files.folder().c_str(), 0777), 0);
-  const DaemonProcess daemon = start();
-  EXPECT_TRUE(daemon.has_logged("plug-in " + files.folder() + " is refused: can be written by"));
+  DaemonProcess daemon = start();
+  EXPECT_TRUE(daemon.logs("plug-in " + files.folder() + " is refused: can be written by"));
   EXPECT_EQ(ask({"kernels", "invert"}).exit_code, 4);
 }
 

@@ -16,7 +16,7 @@ using ProducerDeath = ProcessTest;
 TEST_F(ProducerDeath, LeavesTheOthersAndTheDaemonAsTheyWere) {
   DaemonProcess daemon(socket_path(), {});
   // Nobody was ever there: the base line.
-  ASSERT_TRUE(daemon.await([&] { return daemon.has_logged(" serves "); })) << daemon.log();
+  ASSERT_TRUE(daemon.logs(" serves ")) << daemon.log();
   const std::size_t descriptors_before = daemon.descriptor_count();
   ProducerProcess first(socket_path(), 4, 5000);
   ProducerProcess second(socket_path(), 2, 100000);

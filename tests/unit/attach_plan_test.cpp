@@ -377,6 +377,17 @@ TEST(AttachPlan, SaysWhichPipelinesKeepState) {
   EXPECT_TRUE(sut->history_lost);
 }
 
+/// Names the one table of 256 bytes that `lut:channels=1` wants, at the start of the region.
+void name_table(AttachRequest& request, std::uint8_t pipeline_index) {
+  request.table_count = 1;
+  request.tables[0] = {.offset_bytes = 0,
+                       .bytes = 256,
+                       .pipeline_index = pipeline_index,
+                       .stage_index = 0,
+                       .reserved_0 = 0,
+                       .reserved_1 = 0};
+}
+
 TEST(AttachPlan, CountsWhatKernelsAndTablesKeepOnTheDevice) {
   Plan stateful;
   stateful.state_bytes = 3 * kMiB;
@@ -384,13 +395,7 @@ TEST(AttachPlan, CountsWhatKernelsAndTablesKeepOnTheDevice) {
   kernels.add(std::make_unique<PlannedKernel>(stateful, 0));
   AttachRequest request = make_attach_request(
       {4, 4096, 0, 512}, std::vector<std::string>{"planned|scale|planned", "lut:channels=1"});
-  request.table_count = 1;
-  request.tables[0] = {.offset_bytes = 0,
-                       .bytes = 256,
-                       .pipeline_index = 1,
-                       .stage_index = 0,
-                       .reserved_0 = 0,
-                       .reserved_1 = 0};
+  name_table(request, 1);
   const auto planned = plan_attach(request, kernels, kLimits, false);
   const auto* sut = std::get_if<AttachPlan>(&planned);
   ASSERT_NE(sut, nullptr) << std::get<AttachRefusal>(planned).text;
@@ -431,13 +436,7 @@ TEST(AttachPlan, RefusesWhatAnOlderLibraryCannotTellTheLossOf) {
   sut.features_offered = kFeatureState;
   EXPECT_EQ(refusal(sut).code, AttachCode::accepted);
   AttachRequest table = request({4, 4096, 0, 512}, {"lut:channels=1"});
-  table.table_count = 1;
-  table.tables[0] = {.offset_bytes = 0,
-                     .bytes = 256,
-                     .pipeline_index = 0,
-                     .stage_index = 0,
-                     .reserved_0 = 0,
-                     .reserved_1 = 0};
+  name_table(table, 0);
   EXPECT_EQ(refusal(table).code, AttachCode::accepted) << refusal(table).text;
   table.features_offered = kFeatureState;
   EXPECT_TRUE(is_refused(table, AttachCode::feature_missing, {"tables", "newer"}));

@@ -45,14 +45,14 @@ std::shared_ptr<UploadedTable> TableUploads::start(const Request& request) {
   const DeviceStatus copied = device_.copy_in(stream_, ranges_);
   // Also behind a failure: what was enqueued before it still writes to the memory.
   const DeviceStatus recorded = device_.record(table->ready.id(), stream_);
-  for (const DeviceStatus& status : {copied, recorded}) {
-    if (status.outcome == DeviceOutcome::lost && !lost_code_) {
-      lost_code_ = status.code;
-    }
+  if (copied.outcome == DeviceOutcome::lost) {
+    lost_code_ = copied.code;
+  } else if (!recorded.ok()) {
+    // Without its event nobody can tell when the memory is free: as bad as a lost device.
+    lost_code_ = recorded.code;
   }
-  if (recorded.ok()) {
-    uploads_.push_back({table, request.channel, copied.ok() ? request.purpose : Purpose{}});
-  }
+  // Kept in any case: the copy may be under way.
+  uploads_.push_back({table, request.channel, copied.ok() ? request.purpose : Purpose{}});
   return copied.ok() && recorded.ok() ? table : nullptr;
 }
 

@@ -40,7 +40,7 @@ class HostTwice final : public Kernel {
   [[nodiscard]] std::string_view origin() const noexcept override { return "/lib/twice.so"; }
   [[nodiscard]] std::span<const Parameter> parameters() const noexcept override {
     parameter_ = {
-        {called, ParameterType::real, {.f64 = 1}, 0, maximum, "V", "help of its own", {}}};
+        {{called, ParameterType::real, {.f64 = 1}, 0, maximum, "V", "help of its own", {}}}};
     return parameter_;
   }
   [[nodiscard]] std::uint64_t granule_bytes(ParameterView /*params*/) const noexcept override {

@@ -83,7 +83,7 @@ TEST_F(Fft, IsCloseToTheReferenceForEveryLengthTypeAndDirection) {
 }
 
 TEST_F(Fft, IsCloseToTheReferenceForLongAwkwardLengths) {
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   // Everything is twenty times as slow there; these are as awkward: a prime, and twice a prime.
   constexpr std::array<std::int64_t, 3> kLengths = {16'411, 16'418, 98'304};
 #else

@@ -3,6 +3,7 @@
 #include "tests/kernels/kernel_batch.hpp"
 #include "tests/kernels/relative_error.hpp"
 
+#include <array>
 #include <thread>
 
 namespace overlap::test {

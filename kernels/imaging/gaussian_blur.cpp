@@ -188,8 +188,10 @@ PlanOrRefusal GaussianBlurKernel::plan(ParameterView params, std::uint64_t input
   Plan plan;
   plan.max_output_bytes = input_bytes;
   if (gaussian_radius(params[3].f64) > kFusedBlurRadius) {
-    // What was blurred across, 16 bits a sample.
-    if (__builtin_mul_overflow(input_bytes, std::uint64_t{2}, &plan.workspace_bytes)) {
+    // What was blurred across, 16 bits a sample, rows filled up to whole fours.
+    const std::uint64_t height = image_shape(params).height;
+    const std::uint64_t row_fours = input_bytes / height * ((height + 3) / 4);
+    if (__builtin_mul_overflow(row_fours, std::uint64_t{8}, &plan.workspace_bytes)) {
       return Refusal{"gaussian_blur needs twice the input as workspace, and twice " +
                      std::to_string(input_bytes) + " bytes is more than 64 bits; send less"};
     }

@@ -4,6 +4,7 @@
 #include "kernels/imaging/gaussian_blur_launch.hpp"
 #include "kernels/imaging/image_tile.cuh"
 #include "kernels/imaging/ptx.cuh"
+#include "kernels/imaging/weight_bytes.cuh"
 
 namespace overlap {
 namespace {
@@ -42,12 +43,6 @@ struct FusedBlur {
   }
 };
 
-/// Four weights, as their lower bytes and as their upper ones.
-struct WeightBytes {
-  std::uint32_t low;
-  std::uint32_t high;
-};
-
 /// Weights by distance, 0 beyond the radius: no lane has to ask how far that is.
 struct DistanceWeights {
   static constexpr std::uint32_t kCount = 160;
@@ -73,24 +68,11 @@ struct DistanceWeights {
 static_assert(DistanceWeights::kCount > 3 * kChunkBytes + kHalo + kColumns);
 static_assert(DistanceWeights::kCount <= kBlockThreads);
 
-[[nodiscard]] __device__ WeightBytes weight_bytes(const std::uint16_t* weights,
-                                                  const std::int32_t (&distances)[4]) {
-  WeightBytes bytes{0, 0};
-#pragma unroll
-  for (std::uint32_t i = 0; i < 4; ++i) {
-    const std::uint32_t weight = weights[abs(distances[i])];
-    bytes.low |= (weight & 0xffU) << (8 * i);
-    bytes.high |= (weight >> 8U) << (8 * i);
-  }
-  return bytes;
-}
-
 /// The weights as one lane of a product holds them: see `multiply_add_bytes`.
 template <std::uint32_t kChunks>
 struct LaneWeights {
   /// Output column by byte of the window.
-  std::uint32_t across_low[kChunks][4];
-  std::uint32_t across_high[kChunks][4];
+  LeftWeights columns[kChunks];
   /// Row of the window by output row. Four bytes are two rows of a strip and two of the next one.
   WeightBytes first_strips;
   /// The third strip alone: its weights for the lower two bytes.
@@ -101,24 +83,17 @@ struct LaneWeights {
     const auto low = static_cast<std::int32_t>(threadIdx.x % 4);
     const auto before = static_cast<std::int32_t>(blur.window_before());
     const auto radius = static_cast<std::int32_t>(blur.radius);
+    const auto across = [&](std::int32_t distance) { return by_distance.across[abs(distance)]; };
+    const auto down = [&](std::int32_t distance) { return by_distance.down[abs(distance)]; };
 #pragma unroll
     for (std::int32_t chunk = 0; chunk < static_cast<std::int32_t>(kChunks); ++chunk) {
-#pragma unroll
-      for (std::int32_t part = 0; part < 4; ++part) {
-        const std::int32_t column = high + part % 2 * 8;
-        const std::int32_t byte = 32 * chunk + part / 2 * 16 + 4 * low;
-        const std::int32_t nearest = byte - before - column;
-        const WeightBytes bytes =
-            weight_bytes(by_distance.across, {nearest, nearest + 1, nearest + 2, nearest + 3});
-        across_low[chunk][part] = bytes.low;
-        across_high[chunk][part] = bytes.high;
-      }
+      columns[chunk] = left_weights(across, threadIdx.x % 32, chunk, before);
     }
     // Output row `high` of a strip is row `high + radius` of the window.
     const std::int32_t row = 2 * low - radius - high;
-    first_strips = weight_bytes(by_distance.down, {row, row + 1, row + 8, row + 9});
-    third_strip = weight_bytes(
-        by_distance.down, {row + 16, row + 17, DistanceWeights::kNone, DistanceWeights::kNone});
+    first_strips = weight_bytes(down, {row, row + 1, row + 8, row + 9});
+    third_strip =
+        weight_bytes(down, {row + 16, row + 17, DistanceWeights::kNone, DistanceWeights::kNone});
   }
 };
 
@@ -140,8 +115,8 @@ template <std::uint32_t kChunks>
     const auto* const words = reinterpret_cast<const std::uint32_t*>(window + kChunkBytes * chunk);
     const std::uint32_t first = words[0];
     const std::uint32_t second = words[4];
-    multiply_add_bytes(low, weights.across_low[chunk], first, second);
-    multiply_add_bytes(high, weights.across_high[chunk], first, second);
+    multiply_add_bytes(low, weights.columns[chunk].low, first, second);
+    multiply_add_bytes(high, weights.columns[chunk].high, first, second);
   }
 #pragma unroll
   for (std::uint32_t i = 0; i < 4; ++i) {

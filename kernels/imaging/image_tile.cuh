@@ -31,16 +31,18 @@ struct ImageTiles {
   }
 };
 
-/// One tile: where its frame begins, and its first byte and row there.
+/// One tile: its frame and where that begins, and its first byte and row there.
 struct ImageTile {
+  std::uint64_t frame;
   std::uint64_t frame_offset;
   std::uint32_t left;
   std::uint32_t top;
 
   [[nodiscard]] static __device__ ImageTile number(const ImageTiles& tiles, std::uint64_t number) {
     const std::uint32_t per_frame = tiles.columns * tiles.rows;
+    const std::uint64_t frame = number / per_frame;
     const auto in_frame = static_cast<std::uint32_t>(number % per_frame);
-    return {number / per_frame * tiles.shape.frame_bytes(), in_frame % tiles.columns * kTileBytes,
+    return {frame, frame * tiles.shape.frame_bytes(), in_frame % tiles.columns * kTileBytes,
             in_frame / tiles.columns * kTileRows};
   }
 };
@@ -87,8 +89,8 @@ struct TileLoader {
           *reinterpret_cast<std::uint32_t*>(tile + row * kPitch + at) = 0;
         }
       } else if (whole_vectors) {
-        const std::uint32_t at = first + lane * kTileVectorBytes;
-        if (at < last) {
+        for (std::uint32_t at = first + lane * kTileVectorBytes; at < last;
+             at += 32 * kTileVectorBytes) {
           __pipeline_memcpy_async(to + at - left, frame + from * row_bytes + at, kTileVectorBytes);
         }
       } else {
@@ -119,14 +121,14 @@ struct TileLoader {
   /// What lies beyond the frame's sides. A lane stays with its byte of a row, so that it finds out
   /// only once where that comes from.
   __device__ void load_beyond_sides(std::uint32_t lane, std::uint32_t row_bytes) const {
-    const std::uint32_t before = left == 0 ? reach : 0;
+    const std::uint32_t before = reach - min(left, reach);
     const std::uint32_t end = min(left + kTileBytes, row_bytes) + reach;
     const std::uint32_t after = end > row_bytes ? end - row_bytes : 0;
     const std::uint32_t channels = tiles.shape.channels;
     for (std::uint32_t number = lane; number < before + after; number += 32) {
       // Counted from `reach` bytes, which are whole pixels, before the row, so as not to be negative.
       const std::uint32_t counted =
-          number < before ? number : reach + row_bytes + (number - before);
+          number < before ? reach - before + number : reach + row_bytes + (number - before);
       const std::int64_t pixel = static_cast<std::int64_t>(counted / channels) - reach / channels;
       const std::int64_t source = pixel_at_border(tiles.border, pixel, tiles.shape.width);
       const std::uint32_t offset = kHalo + counted - reach - left;

@@ -59,14 +59,22 @@ void add_sobel(std::vector<KernelSubject>& all) {
   }
 }
 
-/// Radius 1, 3, 5, 8 in one launch and 9, 30 in two; the borders in turn.
+/// Radius 1, 3, 5, 8 in one launch and 9, 15, 30 in two; the borders in turn. Then the largest.
 void add_gaussian_blur(std::vector<KernelSubject>& all) {
   std::size_t turn = 0;
   for (const Shape& shape : kShapes) {
-    for (const char* const sigma : {"0.1", "1", "1.5", "2.6", "2.7", "10"}) {
+    for (const char* const sigma : {"0.1", "1", "1.5", "2.6", "2.7", "5", "10"}) {
       all.push_back({shape.text("gaussian_blur") + ",sigma=" + sigma +
                          ",border=" + kBorders[turn++ % std::size(kBorders)],
                      ElementKind::u8, shape.bytes()});
+      all.back().most_elements = 60'000;
+    }
+  }
+  for (const Shape& shape : {Shape{65, 66, 4}, Shape{300, 70, 1}, Shape{3, 2, 4}, Shape{86, 65, 3},
+                             Shape{640, 130, 1}, Shape{40, 401, 1}}) {
+    for (const char* const border : kBorders) {
+      all.push_back({shape.text("gaussian_blur") + ",sigma=50,border=" + border, ElementKind::u8,
+                     shape.bytes()});
       all.back().most_elements = 60'000;
     }
   }

@@ -181,12 +181,14 @@ TEST(GaussianWeights, ReachThreeSigmaFar) {
 }
 
 TEST(GaussianBlurKernel, AsksForAWorkspaceOnlyWhereItIsBlurredInTwoGoes) {
-  const auto workspace_of = [](std::string_view sigma) {
-    const Stage stage = stage_of(blur(10, 10, 3, sigma));
-    return std::get<Plan>(stage.kernel->plan(stage.params, 600)).workspace_bytes;
+  const auto workspace_of = [](std::size_t height, std::string_view sigma) {
+    const Stage stage = stage_of(blur(10, height, 3, sigma));
+    return std::get<Plan>(stage.kernel->plan(stage.params, 2 * 30 * height)).workspace_bytes;
   };
-  EXPECT_EQ(workspace_of("2.6"), 0U);
-  EXPECT_EQ(workspace_of("2.7"), 1200U);
+  EXPECT_EQ(workspace_of(10, "2.6"), 0U);
+  EXPECT_EQ(workspace_of(12, "2.7"), 2U * 2 * 30 * 12);
+  EXPECT_EQ(workspace_of(10, "2.7"), 2U * 2 * 30 * 12) << "rows in whole fours";
+  EXPECT_EQ(workspace_of(1, "2.7"), 2U * 2 * 30 * 4);
 }
 
 TEST(GaussianBlurKernel, RefusesSigmasAndLengthsThatItCannotUse) {

@@ -25,18 +25,38 @@ struct alignas(16) ChainedItem {
   std::uint64_t cleared_elements;
   unsigned long long most_elements;
   std::uint32_t flags;
+  std::uint32_t run;
+  std::uint32_t run_count;
   std::uint32_t reserved;
 };
 static_assert(sizeof(ChainedItem) == kChainedItemBytes);
 
-/// Nothing more to do for a channel or for an empty item.
-struct LinkOnly {
-  __device__ void empty_item(const FullItemView& /*item*/) const {}
-  __device__ void channel(ChainedItem* /*chain*/, std::uint32_t /*head*/) const {}
+/// Items whose links lie in shared memory.
+inline constexpr std::uint32_t kNearItems = 2048;
+
+/// What one thread walks along to see all items of a channel, without waiting for device memory.
+struct ChannelWalk {
+  ChainedItem* chain;
+  const std::uint32_t* near_next;
+  const std::uint64_t* near_input_bytes;
+
+  [[nodiscard]] __device__ std::uint32_t next(std::uint32_t index) const {
+    return index < kNearItems ? near_next[index] : chain[index].next;
+  }
+  [[nodiscard]] __device__ std::uint64_t input_bytes(std::uint32_t index) const {
+    return index < kNearItems ? near_input_bytes[index] : chain[index].item.input_bytes;
+  }
 };
 
-/// One block. Writes the batch's items to `chain`, linked by their state, then calls
-/// `then.channel(chain, head)` from one thread a channel.
+/// Nothing more to do for a channel or an item.
+struct LinkOnly {
+  __device__ void channel(const ChannelWalk& /*walk*/, std::uint32_t /*head*/) const {}
+  __device__ void item(const ChainedItem& /*item*/) const {}
+};
+
+/// One block. Writes the batch's items to `chain`, linked by their state; then calls
+/// `then.channel(walk, head)` from one thread a channel, and after all of those `then.item(item)`
+/// for every item, the empty ones too.
 ///
 /// The search for the item before goes backwards from each item, so that jobs of a channel that
 /// stand side by side cost one comparison.
@@ -44,8 +64,9 @@ template <class Items, class Then>
 __global__ void __launch_bounds__(kLinkThreads)
     link_channels(const __grid_constant__ Items items, std::uint32_t item_count, ChainedItem* chain,
                   const __grid_constant__ Then then) {
-  constexpr std::uint32_t kNearStates = 2048;
-  __shared__ void* near_states[kNearStates];
+  __shared__ void* near_states[kNearItems];
+  __shared__ std::uint32_t near_next[kNearItems];
+  __shared__ std::uint64_t near_input_bytes[kNearItems];
   __shared__ std::uint32_t heads;
   if (threadIdx.x == 0) {
     heads = 0;
@@ -54,16 +75,17 @@ __global__ void __launch_bounds__(kLinkThreads)
     FullItemView item = items.for_thread(index);
     if (item.input_bytes == 0) {
       item.state = nullptr;
-      then.empty_item(item);
     }
-    chain[index] = ChainedItem{item, kNoItem, kNoItem, kNoItem, 0, 0, 0, 0, 0, 0};
-    if (index < kNearStates) {
+    chain[index] = ChainedItem{item, kNoItem, kNoItem, kNoItem, 0, 0, 0, 0, 0, 0, 0, 0};
+    if (index < kNearItems) {
       near_states[index] = item.state;
+      near_next[index] = kNoItem;
+      near_input_bytes[index] = item.input_bytes;
     }
   }
   __syncthreads();
   const auto state_of = [&](std::uint32_t index) {
-    return index < kNearStates ? near_states[index] : chain[index].item.state;
+    return index < kNearItems ? near_states[index] : chain[index].item.state;
   };
   for (std::uint32_t index = threadIdx.x; index < item_count; index += kLinkThreads) {
     if (chain[index].item.input_bytes == 0) {
@@ -77,6 +99,9 @@ __global__ void __launch_bounds__(kLinkThreads)
     if (previous != 0) {
       chain[index].previous = previous - 1;
       chain[previous - 1].next = index;
+      if (previous - 1 < kNearItems) {
+        near_next[previous - 1] = index;
+      }
     } else {
       chain[atomicAdd(&heads, 1U)].head = index;
     }
@@ -85,8 +110,13 @@ __global__ void __launch_bounds__(kLinkThreads)
   if (threadIdx.x == 0) {
     chain[0].head_count = heads;
   }
+  const ChannelWalk walk{chain, near_next, near_input_bytes};
   for (std::uint32_t entry = threadIdx.x; entry < heads; entry += kLinkThreads) {
-    then.channel(chain, chain[entry].head);
+    then.channel(walk, chain[entry].head);
+  }
+  __syncthreads();
+  for (std::uint32_t index = threadIdx.x; index < item_count; index += kLinkThreads) {
+    then.item(chain[index]);
   }
 }
 

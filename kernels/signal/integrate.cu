@@ -18,31 +18,47 @@ enum JobRole : std::uint32_t { kBegins = 1, kEmits = 2, kFails = 4 };
 
 /// Decides what becomes of each job of a channel, and leaves the state's header as it is after the
 /// last of them. The sums follow in the next launch.
+///
+/// A channel's jobs fall into runs, one a sum, of which only the first may need the state and only the
+/// last may leave something in it. Those two stay one chain, from the head on, as what the last
+/// writes must not be seen by the first; the runs between depend on nothing and become chains of
+/// their own.
 struct AssignRoles {
   std::uint64_t count;
 
-  __device__ void empty_item(const FullItemView& item) const { *item.output_bytes = 0; }
-
-  __device__ void channel(ChainedItem* chain, std::uint32_t head) const {
+  __device__ void channel(const ChannelWalk& walk, std::uint32_t head) const {
+    ChainedItem* const chain = walk.chain;
     auto* const header = static_cast<IntegrationHeader*>(chain[head].item.state);
     IntegrationHeader now = *header;
     std::uint64_t most = now.used_count;
     bool failed = false;
-    for (std::uint32_t index = head; index != kNoItem; index = chain[index].next) {
-      const FullItemView& item = chain[index].item;
-      const std::uint64_t elements = item.input_bytes / sizeof(float);
+    std::uint32_t run = head;
+    std::uint32_t first_run_end = kNoItem;
+    std::uint32_t previous = kNoItem;
+    for (std::uint32_t index = head; index != kNoItem; index = walk.next(index)) {
+      const std::uint64_t elements = walk.input_bytes(index) / sizeof(float);
       most = max(most, elements);
-      std::uint64_t output_bytes = 0;
+      std::uint32_t flags = 0;
       if (now.job_count != 0 && now.element_count != elements) {
-        chain[index].flags = kFails;
-        *item.status = OVERLAP_ITEM_FAILED;
+        flags = kFails;
         failed = true;
         now = IntegrationHeader{};
       } else {
-        chain[index].flags = now.job_count == 0 ? kBegins : 0;
+        if (now.job_count == 0) {
+          flags = kBegins;
+          if (index != head) {
+            if (run == head) {
+              first_run_end = previous;
+            } else {
+              chain[previous].next = kNoItem;
+              chain[first_run_end].next = index;
+              chain[atomicAdd(&chain[0].run_count, 1U)].run = run;
+            }
+            run = index;
+          }
+        }
         if (now.job_count + 1 == count) {
-          chain[index].flags |= kEmits;
-          output_bytes = elements * sizeof(float);
+          flags |= kEmits;
           now.job_count = 0;
           now.element_count = 0;
         } else {
@@ -51,12 +67,21 @@ struct AssignRoles {
           now.used_count = max(now.used_count, elements);
         }
       }
-      *item.output_bytes = output_bytes;
+      chain[index].flags = flags;
+      previous = index;
     }
     *header = now;
     chain[head].kept_elements = now.job_count == 0 ? 0 : now.element_count;
     chain[head].cleared_elements = failed ? most : 0;
     atomicMax(&chain[0].most_elements, static_cast<unsigned long long>(most));
+  }
+
+  __device__ void item(const ChainedItem& job) const {
+    *job.item.output_bytes =
+        (job.flags & kEmits) != 0 ? job.item.input_bytes / sizeof(float) * sizeof(float) : 0;
+    if ((job.flags & kFails) != 0) {
+      *job.item.status = OVERLAP_ITEM_FAILED;
+    }
   }
 };
 
@@ -86,69 +111,89 @@ __device__ void store_four(float* to, std::uint64_t at, std::uint64_t count,
   }
 }
 
-/// A thread takes some elements through all jobs of a channel, their sums in registers: the state is
-/// read and written at most once a batch, however many jobs.
-__device__ void integrate_elements(const ChainedItem* chain, std::uint32_t head,
-                                   std::uint64_t first, double divisor) {
-  const ChainedItem& begin = chain[head];
-  double* const state = sums_of(begin.item.state);
-  double sums[kVectors][kPerVector] = {};
-  if ((begin.flags & (kBegins | kFails)) == 0) {
-    const std::uint64_t count = begin.item.input_bytes / sizeof(float);
-#pragma unroll
-    for (std::uint32_t vector = 0; vector < kVectors; ++vector) {
-      const std::uint64_t at = first + vector * kBlockThreads * kPerVector;
-#pragma unroll
-      for (std::uint32_t pair = 0; pair < kPerVector; pair += 2) {
-        if (at + pair + 2 <= count) {
-          const double2 two = *reinterpret_cast<const double2*>(state + at + pair);
-          sums[vector][pair] = two.x;
-          sums[vector][pair + 1] = two.y;
-        } else if (at + pair < count) {
-          sums[vector][pair] = state[at + pair];
-        }
-      }
+/// What a thread needs of a job; behind the last one, nothing.
+struct Job {
+  const float* in;
+  float* out;
+  std::uint64_t count;
+  std::uint32_t flags;
+  std::uint32_t next;
+
+  [[nodiscard]] static __device__ Job at(const ChainedItem* chain, std::uint32_t index) {
+    if (index == kNoItem) {
+      return {nullptr, nullptr, 0, kFails, kNoItem};
     }
-  }
-  for (std::uint32_t index = head; index != kNoItem;) {
     const ChainedItem& job = chain[index];
-    const auto* const in = static_cast<const float*>(job.item.input);
-    auto* const out = static_cast<float*>(job.item.output);
-    const std::uint64_t count = job.item.input_bytes / sizeof(float);
-    const std::uint32_t flags = job.flags;
-    index = job.next;
-    if ((flags & kFails) != 0) {
-      continue;
-    }
-    float4 loaded[kVectors];
+    return {static_cast<const float*>(job.item.input), static_cast<float*>(job.item.output),
+            job.item.input_bytes / sizeof(float), job.flags, job.next};
+  }
+};
+
+/// The elements of a thread: `kVectors` fours, as far apart as a block's threads reach.
+struct Elements {
+  std::uint64_t first;
+
+  [[nodiscard]] __device__ std::uint64_t at(std::uint32_t vector) const {
+    return first + vector * kBlockThreads * kPerVector;
+  }
+  __device__ void load(float4 (&loaded)[kVectors], const Job& job) const {
 #pragma unroll
     for (std::uint32_t vector = 0; vector < kVectors; ++vector) {
-      loaded[vector] = load_four(in, first + vector * kBlockThreads * kPerVector, count);
-    }
-#pragma unroll
-    for (std::uint32_t vector = 0; vector < kVectors; ++vector) {
-      const float x[kPerVector] = {loaded[vector].x, loaded[vector].y, loaded[vector].z,
-                                   loaded[vector].w};
-#pragma unroll
-      for (std::uint32_t lane = 0; lane < kPerVector; ++lane) {
-        // Not added to 0: that would make a +0 of -0.
-        sums[vector][lane] =
-            (flags & kBegins) != 0 ? static_cast<double>(x[lane]) : sums[vector][lane] + x[lane];
-      }
-      if ((flags & kEmits) != 0) {
-        store_four(out, first + vector * kBlockThreads * kPerVector, count,
-                   [&](std::uint32_t lane) {
-                     const double sum = sums[vector][lane];
-                     return __double2float_rn(divisor == 1.0 ? sum : __ddiv_rn(sum, divisor));
-                   });
-      }
+      loaded[vector] = load_four(job.in, at(vector), job.count);
     }
   }
-  const std::uint64_t kept = begin.kept_elements;
-  const std::uint64_t written = max(kept, begin.cleared_elements);
+};
+
+using Sums = double[kVectors][kPerVector];
+
+__device__ void add_job(Sums& sums, const float4 (&loaded)[kVectors], const Job& job,
+                        const Elements& elements, double divisor) {
+  if ((job.flags & kFails) != 0) {
+    return;
+  }
 #pragma unroll
   for (std::uint32_t vector = 0; vector < kVectors; ++vector) {
-    const std::uint64_t at = first + vector * kBlockThreads * kPerVector;
+    const float x[kPerVector] = {loaded[vector].x, loaded[vector].y, loaded[vector].z,
+                                 loaded[vector].w};
+#pragma unroll
+    for (std::uint32_t lane = 0; lane < kPerVector; ++lane) {
+      // Not added to 0: that would make a +0 of -0.
+      sums[vector][lane] =
+          (job.flags & kBegins) != 0 ? static_cast<double>(x[lane]) : sums[vector][lane] + x[lane];
+    }
+    if ((job.flags & kEmits) != 0) {
+      store_four(job.out, elements.at(vector), job.count, [&](std::uint32_t lane) {
+        const double sum = sums[vector][lane];
+        return __double2float_rn(divisor == 1.0 ? sum : __ddiv_rn(sum, divisor));
+      });
+    }
+  }
+}
+
+__device__ void load_state(Sums& sums, const double* state, std::uint64_t count,
+                           const Elements& elements) {
+#pragma unroll
+  for (std::uint32_t vector = 0; vector < kVectors; ++vector) {
+    const std::uint64_t at = elements.at(vector);
+#pragma unroll
+    for (std::uint32_t pair = 0; pair < kPerVector; pair += 2) {
+      if (at + pair + 2 <= count) {
+        const double2 two = *reinterpret_cast<const double2*>(state + at + pair);
+        sums[vector][pair] = two.x;
+        sums[vector][pair + 1] = two.y;
+      } else if (at + pair < count) {
+        sums[vector][pair] = state[at + pair];
+      }
+    }
+  }
+}
+
+/// The first `kept` sums, and zeros behind them up to `written`.
+__device__ void store_state(double* state, const Sums& sums, std::uint64_t kept,
+                            std::uint64_t written, const Elements& elements) {
+#pragma unroll
+  for (std::uint32_t vector = 0; vector < kVectors; ++vector) {
+    const std::uint64_t at = elements.at(vector);
 #pragma unroll
     for (std::uint32_t pair = 0; pair < kPerVector; pair += 2) {
       const double2 two = {at + pair < kept ? sums[vector][pair] : 0.0,
@@ -162,14 +207,51 @@ __device__ void integrate_elements(const ChainedItem* chain, std::uint32_t head,
   }
 }
 
+/// A thread takes some elements through all jobs of a chain, their sums in registers. The job after
+/// this one is being loaded meanwhile, and what has to be known of the one after that.
+/// @param is_head whether the chain begins with a channel's state and ends with it
+__device__ void integrate_chain(const ChainedItem* chain, std::uint32_t begin, bool is_head,
+                                const Elements& elements, double divisor) {
+  Job job = Job::at(chain, begin);
+  Job following = Job::at(chain, job.next);
+  float4 loaded[kVectors];
+  elements.load(loaded, job);
+  Sums sums = {};
+  if (is_head && (job.flags & (kBegins | kFails)) == 0) {
+    load_state(sums, sums_of(chain[begin].item.state), job.count, elements);
+  }
+  while (true) {
+    float4 loaded_next[kVectors];
+    elements.load(loaded_next, following);
+    const Job third = Job::at(chain, following.next);
+    add_job(sums, loaded, job, elements, divisor);
+    if (job.next == kNoItem) {
+      break;
+    }
+    job = following;
+    following = third;
+#pragma unroll
+    for (std::uint32_t vector = 0; vector < kVectors; ++vector) {
+      loaded[vector] = loaded_next[vector];
+    }
+  }
+  if (is_head) {
+    const ChainedItem& head = chain[begin];
+    store_state(sums_of(head.item.state), sums, head.kept_elements,
+                max(head.kept_elements, head.cleared_elements), elements);
+  }
+}
+
 __global__ void __launch_bounds__(kBlockThreads)
-    integrate_channels(const ChainedItem* __restrict__ chain, double divisor) {
-  const std::uint64_t heads = chain[0].head_count;
+    integrate_chains(const ChainedItem* __restrict__ chain, double divisor) {
+  const std::uint32_t heads = chain[0].head_count;
+  const std::uint64_t chains = std::uint64_t{heads} + chain[0].run_count;
   const std::uint64_t chunks = (chain[0].most_elements + kElementsPerBlock - 1) / kElementsPerBlock;
-  for (std::uint64_t unit = blockIdx.x; unit < heads * chunks; unit += gridDim.x) {
-    const std::uint32_t head = chain[unit % heads].head;
-    integrate_elements(chain, head, unit / heads * kElementsPerBlock + threadIdx.x * kPerVector,
-                       divisor);
+  for (std::uint64_t unit = blockIdx.x; unit < chains * chunks; unit += gridDim.x) {
+    const auto number = static_cast<std::uint32_t>(unit % chains);
+    const bool is_head = number < heads;
+    integrate_chain(chain, is_head ? chain[number].head : chain[number - heads].run, is_head,
+                    {unit / chains * kElementsPerBlock + threadIdx.x * kPerVector}, divisor);
   }
 }
 
@@ -187,7 +269,7 @@ int launch_integrate(const overlap_batch& batch, OpaqueStream stream) {
       [&](const cudaLaunchConfig_t& config, const auto& /*items*/) {
         cudaLaunchConfig_t flat = config;
         flat.gridDim = dim3(config.gridDim.x * config.gridDim.y);
-        return cudaLaunchKernelEx(&flat, integrate_channels,
+        return cudaLaunchKernelEx(&flat, integrate_chains,
                                   static_cast<const ChainedItem*>(batch.workspace), divisor);
       });
 }

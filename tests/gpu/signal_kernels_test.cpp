@@ -101,6 +101,20 @@ TEST_F(SignalKernelsOnGpu, IntegrateSumsJobsWithinAndAcrossBatches) {
   }
 }
 
+TEST_F(SignalKernelsOnGpu, IntegrateMakesAllSumsOfALongBatch) {
+  expect_equal("integrate:count=1", 1, {2049}, 2, 100);
+  expect_equal("integrate:count=7", 1, {2049}, 4, 100);
+  expect_equal("integrate:count=16,op=mean", 2, {3, 3, 3, 0}, 3, 300);
+  // More jobs than the links of which lie in shared memory.
+  expect_equal("integrate:count=5", 1, {2, 2, 0}, 3, 3000);
+  expect_equal("integrate:count=100000", 1, {2}, 3, 3000);
+}
+
+TEST_F(SignalKernelsOnGpu, IntegrateFailsJobsInTheMiddleOfALongBatch) {
+  expect_equal("integrate:count=4", 1, {8, 8, 8, 8, 8, 8, 8, 9}, 6, 200);
+  expect_equal("integrate:count=3", 1, {8, 8, 8, 8, 8, 8, 0, 2500}, 4, 3000);
+}
+
 TEST_F(SignalKernelsOnGpu, IntegrateFailsJobsOfAnotherLengthAsTheReferenceDoes) {
   expect_equal("integrate:count=2", 2, {1, 2, 3000}, 6, 30);
   expect_equal("integrate:count=3,op=mean", 5, {0, 8, 9}, 6, 40);

@@ -5,108 +5,233 @@
 #include "kernels/fft/fft_cuda.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <string>
+#include <utility>
 
 namespace overlap {
 namespace {
 
-constexpr int kInvalidValue = 1;      // cudaErrorInvalidValue
-constexpr int kMemoryAllocation = 2;  // cudaErrorMemoryAllocation
+constexpr int kInvalidValue = 1;  // cudaErrorInvalidValue
 
-/// Beyond this much input in one execution, a launch more costs nothing that could be measured.
-constexpr std::uint64_t kExecutedBytes = std::uint64_t{64} << 20;
 /// Lengths and types whose plans are kept; more, and those unused for longest go.
 constexpr std::size_t kKeptSets = 32;
+/// Jobs up to this much input are cheaper to move than to have a call of their own each.
+constexpr std::uint64_t kMovedBytes = std::uint64_t{1} << 20;
 
-/// cuFFT's results are no cudaError_t; none of them says that the GPU is lost, which the next call
-/// to the runtime would tell.
-int cuda_error_of(int cufft_result) {
-  if (cufft_result == CufftLibrary::kSuccess) {
+/// One batch on its way to cuFFT.
+class FftLaunch {
+ public:
+  FftLaunch(CufftPlanSet& plans, const FftParams& wanted, const overlap_batch& batch, void* stream)
+      : plans_(plans), wanted_(wanted), batch_(batch), stream_(stream) {}
+
+  [[nodiscard]] int run() {
+    std::uint32_t begin = 0;
+    while (begin < batch_.item_count) {
+      const std::uint64_t transforms = transforms_of(begin);
+      if (transforms == 0) {
+        ++begin;
+        continue;
+      }
+      const std::uint32_t side_by_side = end_of(begin, [this](std::uint32_t index) {
+        return inputs_adjoin(index) && outputs_adjoin(index);
+      });
+      std::uint32_t end = side_by_side;
+      if (transforms * wanted_.input_bytes() <= kMovedBytes) {
+        end = std::max(side_by_side, end_of(begin, [this, transforms](std::uint32_t index) {
+                         return transforms_of(index + 1) == transforms;
+                       }));
+      }
+      const int status =
+          end == side_by_side ? transform_where_they_lie(begin, end) : transform_moved(begin, end);
+      if (status != 0) {
+        return status;
+      }
+      begin = end;
+    }
     return 0;
   }
-  return cufft_result == CufftLibrary::kAllocFailed ? kMemoryAllocation : kInvalidValue;
-}
 
-/// The largest power of two of transforms that are executed at once: at least 2, so that a run of
-/// real transforms of odd length is split at even places only, where cuFFT's alignment of 8 holds.
-std::size_t largest_power(const FftParams& wanted, std::size_t powers) {
-  const std::uint64_t fitting = std::max<std::uint64_t>(kExecutedBytes / wanted.input_bytes(), 2);
-  return std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(fitting)) - 1, powers - 1);
-}
-
-std::size_t power_for(std::uint64_t count, const FftParams& wanted, std::size_t powers) {
-  return std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(count)) - 1,
-                               largest_power(wanted, powers));
-}
-
-/// Transforms of an item. Its size may be known on the GPU alone; what its output has room for is
-/// then computed, which does no harm where the size turns out to be 0.
-std::uint64_t transforms_of(const overlap_batch_item& item, const overlap_batch& batch,
-                            const FftParams& wanted) {
-  if ((batch.flags & OVERLAP_BATCH_SIZES_ON_DEVICE) == 0) {
-    return item.input_bytes / wanted.input_bytes();
+ private:
+  [[nodiscard]] const overlap_batch_item& item(std::uint32_t index) const {
+    return item_at(batch_, index);
   }
-  return std::min(batch.max_input_bytes / wanted.input_bytes(),
-                  item.output_capacity_bytes / wanted.output_bytes());
-}
+
+  /// Transforms of an item. Its size may be known on the GPU alone; what its output has room for is
+  /// then computed, which does no harm where the size turns out to be 0.
+  [[nodiscard]] std::uint64_t transforms_of(std::uint32_t index) const {
+    if ((batch_.flags & OVERLAP_BATCH_SIZES_ON_DEVICE) == 0) {
+      return item(index).input_bytes / wanted_.input_bytes();
+    }
+    return std::min(batch_.max_input_bytes / wanted_.input_bytes(),
+                    item(index).output_capacity_bytes / wanted_.output_bytes());
+  }
+
+  /// Whether the next item begins where this one ends.
+  [[nodiscard]] bool inputs_adjoin(std::uint32_t index) const {
+    return static_cast<const std::byte*>(item(index).input) +
+               transforms_of(index) * wanted_.input_bytes() ==
+           item(index + 1).input;
+  }
+  [[nodiscard]] bool outputs_adjoin(std::uint32_t index) const {
+    return static_cast<std::byte*>(item(index).output) +
+               transforms_of(index) * wanted_.output_bytes() ==
+           item(index + 1).output;
+  }
+
+  /// The end of the items from `begin` on each of which goes with the next.
+  template <class GoesWithNext>
+  [[nodiscard]] std::uint32_t end_of(std::uint32_t begin,
+                                     const GoesWithNext& goes_with_next) const {
+    std::uint32_t last = begin;
+    while (last + 1 < batch_.item_count && goes_with_next(last)) {
+      ++last;
+    }
+    return last + 1;
+  }
+
+  [[nodiscard]] DeviceWorkspace workspace() const {
+    return {static_cast<std::byte*>(batch_.workspace), batch_.workspace_bytes};
+  }
+
+  /// Items that lie side by side.
+  [[nodiscard]] int transform_where_they_lie(std::uint32_t begin, std::uint32_t end) {
+    TransformRun run{static_cast<const std::byte*>(item(begin).input),
+                     static_cast<std::byte*>(item(begin).output), 0};
+    for (std::uint32_t index = begin; index < end; ++index) {
+      run.count += transforms_of(index);
+    }
+    const int status = plans_.execute(run, wanted_.inverse, workspace(), stream_);
+    if (status != 0 || wanted_.scale == 1.0F) {
+      return status;
+    }
+    return scale_floats(run.output, run.count * wanted_.output_bytes() / sizeof(float),
+                        wanted_.scale, stream_);
+  }
+
+  /// How much of the workspace moved items take.
+  struct MovedLayout {
+    std::uint64_t input_bytes;  ///< 0: the inputs stay where they are
+    std::uint64_t output_bytes;
+
+    [[nodiscard]] static constexpr std::uint64_t aligned(std::uint64_t bytes) {
+      return (bytes + 255) / 256 * 256;
+    }
+    [[nodiscard]] std::uint64_t bytes() const {
+      return aligned(input_bytes) + aligned(output_bytes);
+    }
+  };
+
+  /// Complex values are transformed where they were moved to, so that they need room only once.
+  [[nodiscard]] MovedLayout moved_layout(std::uint64_t transforms, bool move_inputs) const {
+    const bool twice = move_inputs && wanted_.type != FftType::c2c;
+    return {twice ? transforms * wanted_.input_bytes() : 0, transforms * wanted_.output_bytes()};
+  }
+
+  /// Items of the same size, anywhere.
+  [[nodiscard]] int transform_moved(std::uint32_t begin, std::uint32_t end) {
+    const std::uint64_t each = transforms_of(begin);
+    bool move_inputs = false;
+    for (std::uint32_t index = begin; index + 1 < end && !move_inputs; ++index) {
+      move_inputs = !inputs_adjoin(index);
+    }
+    while (begin < end) {
+      std::uint32_t count = end - begin;
+      while (count > 1 && !fits(count * each, move_inputs)) {
+        count /= 2;
+      }
+      const int status = count == 1 ? transform_where_they_lie(begin, begin + 1)
+                                    : transform_moved(begin, count, each, move_inputs);
+      if (status != 0) {
+        return status;
+      }
+      begin += count;
+    }
+    return 0;
+  }
+
+  [[nodiscard]] bool fits(std::uint64_t transforms, bool move_inputs) const {
+    const std::optional<std::uint64_t> work_bytes = plans_.work_bytes(transforms);
+    const std::uint64_t moved_bytes = moved_layout(transforms, move_inputs).bytes();
+    return work_bytes && moved_bytes <= batch_.workspace_bytes &&
+           *work_bytes <= batch_.workspace_bytes - moved_bytes;
+  }
+
+  [[nodiscard]] int transform_moved(std::uint32_t begin, std::uint32_t count, std::uint64_t each,
+                                    bool move_inputs) {
+    const std::uint64_t transforms = count * each;
+    const MovedLayout layout = moved_layout(transforms, move_inputs);
+    std::byte* const moved_outputs = workspace().memory;
+    std::byte* const moved_inputs = layout.input_bytes == 0
+                                        ? moved_outputs
+                                        : moved_outputs + MovedLayout::aligned(layout.output_bytes);
+    const overlap_batch items = part_of_batch(begin, count);
+    TransformRun run{static_cast<const std::byte*>(item(begin).input), moved_outputs, transforms};
+    if (move_inputs) {
+      run.input = moved_inputs;
+      if (const int status =
+              join_inputs(items, moved_inputs, each * wanted_.input_bytes(), stream_);
+          status != 0) {
+        return status;
+      }
+    }
+    const DeviceWorkspace rest{workspace().memory + layout.bytes(),
+                               batch_.workspace_bytes - layout.bytes()};
+    if (const int status = plans_.execute(run, wanted_.inverse, rest, stream_); status != 0) {
+      return status;
+    }
+    return part_outputs(items, moved_outputs, each * wanted_.output_bytes(), wanted_.scale,
+                        stream_);
+  }
+
+  [[nodiscard]] overlap_batch part_of_batch(std::uint32_t begin, std::uint32_t count) const {
+    const std::size_t offset = std::size_t{begin} * batch_.item_stride_bytes;
+    const auto from = [offset](const overlap_batch_item* items) {
+      return reinterpret_cast<const overlap_batch_item*>(reinterpret_cast<const std::byte*>(items) +
+                                                         offset);
+    };
+    overlap_batch part = batch_;
+    part.items = from(batch_.items);
+    part.device_items = batch_.device_items == nullptr ? nullptr : from(batch_.device_items);
+    part.item_count = count;
+    return part;
+  }
+
+  CufftPlanSet& plans_;
+  const FftParams& wanted_;
+  const overlap_batch& batch_;
+  void* const stream_;
+};
 
 }  // namespace
 
-CufftPlans::~CufftPlans() {
-  for (PlanSet& set : sets_) {
-    destroy(set);
-  }
+std::shared_ptr<CufftPlanSet> CufftPlans::find(int device, const FftParams& wanted) {
+  const std::scoped_lock lock(mutex_);
+  return find_locked(device, wanted);
 }
 
-void CufftPlans::destroy(PlanSet& set) const {
-  for (std::optional<SizedPlan>& plan : set.plans) {
-    if (plan) {
-      (void)library_->destroy(plan->handle);
-      plan.reset();
-    }
+std::shared_ptr<CufftPlanSet> CufftPlans::find_locked(int device, const FftParams& wanted) {
+  const auto found =
+      std::ranges::find_if(sets_, [&](const auto& set) { return set->is_for(device, wanted); });
+  if (found == sets_.end()) {
+    return nullptr;
   }
-}
-
-CufftPlans::PlanSet& CufftPlans::set_for(int device, const FftParams& wanted) {
-  const auto found = std::ranges::find_if(sets_, [&](const PlanSet& set) {
-    return set.device == device && set.n == wanted.n && set.type == wanted.type;
-  });
-  if (found != sets_.end()) {
-    sets_.splice(sets_.begin(), sets_, found);
-  } else {
-    if (sets_.size() == kKeptSets) {
-      destroy(sets_.back());
-      sets_.pop_back();
-    }
-    sets_.push_front({device, wanted.n, wanted.type, {}});
-  }
+  sets_.splice(sets_.begin(), sets_, found);
   return sets_.front();
 }
 
-int CufftPlans::make(const CufftLibrary& library, PlanSet& set, std::size_t power) {
-  if (set.plans[power]) {
-    return CufftLibrary::kSuccess;
+std::shared_ptr<CufftPlanSet> CufftPlans::keep(std::shared_ptr<CufftPlanSet> set, int device,
+                                               const FftParams& wanted) {
+  std::shared_ptr<CufftPlanSet> dropped;  // destroyed when the lock is free again
+  const std::scoped_lock lock(mutex_);
+  if (std::shared_ptr<CufftPlanSet> other = find_locked(device, wanted)) {
+    return other;
   }
-  SizedPlan plan;
-  int result = library.create(&plan.handle);
-  if (result != CufftLibrary::kSuccess) {
-    return result;
+  if (sets_.size() == kKeptSets) {
+    dropped = std::move(sets_.back());
+    sets_.pop_back();
   }
-  result = library.set_auto_allocation(plan.handle, 0);
-  if (result == CufftLibrary::kSuccess) {
-    auto n = static_cast<long long>(set.n);
-    // Without embeddings the transforms lie side by side, in the input and in the output.
-    result =
-        library.make_plan_many(plan.handle, 1, &n, nullptr, 1, 0, nullptr, 1, 0,
-                               set.type == FftType::c2c ? CufftLibrary::kC2C : CufftLibrary::kR2C,
-                               static_cast<long long>(std::uint64_t{1} << power), &plan.work_bytes);
-  }
-  if (result != CufftLibrary::kSuccess) {
-    (void)library.destroy(plan.handle);
-    return result;
-  }
-  set.plans[power] = plan;
-  return result;
+  sets_.push_front(std::move(set));
+  return sets_.front();
 }
 
 std::optional<Refusal> CufftPlans::prepare(const FftParams& wanted, std::uint64_t count) {
@@ -121,71 +246,16 @@ std::optional<Refusal> CufftPlans::prepare(const FftParams& wanted, std::uint64_
     return Refusal{"fft cannot tell which GPU is the current one: CUDA error " +
                    std::to_string(status)};
   }
-  const std::scoped_lock lock(mutex_);
-  library_ = library;
-  PlanSet& set = set_for(device, wanted);
-  // A batch joins jobs, so that every power may be wanted, whatever one job holds.
-  const std::size_t largest = largest_power(wanted, kPowers);
-  for (std::size_t power = 0; power <= largest; ++power) {
-    if (const int result = make(*library, set, power); result != CufftLibrary::kSuccess) {
-      return Refusal{"cuFFT makes no plan for " + std::to_string(std::uint64_t{1} << power) +
-                     " transforms of n=" + std::to_string(wanted.n) + ": result " +
-                     std::to_string(result)};
-    }
+  if (const std::shared_ptr<CufftPlanSet> known = find(device, wanted)) {
+    return known->complete(count);
   }
-  // Any job comes down to these two, also the smallest, whatever the largest one has.
-  for (std::uint64_t together = 1; together <= std::min<std::uint64_t>(count, 2); ++together) {
-    const std::uint64_t bound = fft_workspace_bytes(wanted.n, together);
-    const std::size_t needed = set.plans[together - 1]->work_bytes;
-    if (needed > bound) {
-      return Refusal{"cuFFT wants " + std::to_string(needed) +
-                     " bytes of workspace for n=" + std::to_string(wanted.n) + ", " +
-                     std::to_string(together) + " at a time, and a job of as many has " +
-                     std::to_string(bound) + "; use another n"};
-    }
+  // Nobody else knows of the new set while its plans are made.
+  auto made = std::make_shared<CufftPlanSet>(*library, device, wanted);
+  if (std::optional<Refusal> refusal = made->complete(count)) {
+    return refusal;
   }
+  (void)keep(std::move(made), device, wanted);
   return std::nullopt;
-}
-
-int CufftPlans::execute(const CufftLibrary& library, PlanSet& set, const FftParams& wanted, Run run,
-                        const overlap_batch& batch, void* stream) {
-  while (run.count != 0) {
-    std::size_t power = power_for(run.count, wanted, kPowers);
-    int result = make(library, set, power);
-    while (result == CufftLibrary::kSuccess && power != 0 &&
-           set.plans[power]->work_bytes > batch.workspace_bytes) {
-      result = make(library, set, --power);
-    }
-    if (result != CufftLibrary::kSuccess) {
-      return cuda_error_of(result);
-    }
-    const SizedPlan& plan = *set.plans[power];
-    if (plan.work_bytes > batch.workspace_bytes) {
-      return kMemoryAllocation;
-    }
-    // cuFFT takes an input that is not const; of transforms out of place that do not end in real
-    // values, it leaves the input as it is.
-    auto* const input = const_cast<std::byte*>(run.input);
-    result = library.set_stream(plan.handle, stream);
-    if (result == CufftLibrary::kSuccess) {
-      result = library.set_work_area(plan.handle, batch.workspace);
-    }
-    if (result == CufftLibrary::kSuccess) {
-      result =
-          wanted.type == FftType::c2c
-              ? library.exec_c2c(plan.handle, input, run.output,
-                                 wanted.inverse ? CufftLibrary::kInverse : CufftLibrary::kForward)
-              : library.exec_r2c(plan.handle, input, run.output);
-    }
-    if (result != CufftLibrary::kSuccess) {
-      return cuda_error_of(result);
-    }
-    const std::uint64_t done = std::uint64_t{1} << power;
-    run.input += done * wanted.input_bytes();
-    run.output += done * wanted.output_bytes();
-    run.count -= done;
-  }
-  return 0;
 }
 
 int CufftPlans::launch(const FftParams& wanted, const overlap_batch& batch, void* stream) {
@@ -201,34 +271,11 @@ int CufftPlans::launch(const FftParams& wanted, const overlap_batch& batch, void
   if (const int status = current_cuda_device(device); status != 0) {
     return status;
   }
-  std::uint32_t index = 0;
-  while (index < batch.item_count) {
-    const overlap_batch_item& first = item_at(batch, index);
-    Run run{static_cast<const std::byte*>(first.input), static_cast<std::byte*>(first.output),
-            transforms_of(first, batch, wanted)};
-    for (++index; index < batch.item_count; ++index) {
-      const overlap_batch_item& next = item_at(batch, index);
-      if (next.input != run.input + run.count * wanted.input_bytes() ||
-          next.output != run.output + run.count * wanted.output_bytes()) {
-        break;
-      }
-      run.count += transforms_of(next, batch, wanted);
-    }
-    int status = 0;
-    {
-      const std::scoped_lock lock(mutex_);
-      library_ = library;
-      status = execute(*library, set_for(device, wanted), wanted, run, batch, stream);
-    }
-    if (status == 0 && wanted.scale != 1.0F) {
-      status = scale_floats(run.output, run.count * wanted.output_bytes() / sizeof(float),
-                            wanted.scale, stream);
-    }
-    if (status != 0) {
-      return status;
-    }
+  std::shared_ptr<CufftPlanSet> plans = find(device, wanted);
+  if (plans == nullptr) {  // so many lengths are in use that these plans had to go
+    plans = keep(std::make_shared<CufftPlanSet>(*library, device, wanted), device, wanted);
   }
-  return 0;
+  return FftLaunch(*plans, wanted, batch, stream).run();
 }
 
 }  // namespace overlap

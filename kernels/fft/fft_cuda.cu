@@ -1,9 +1,11 @@
+#include "kernels/batch_launch.cuh"
 #include "kernels/fft/cufft_plans.hpp"
 #include "kernels/fft/fft_cuda.hpp"
 
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <type_traits>
 
 namespace overlap {
 namespace {
@@ -22,6 +24,63 @@ __global__ void __launch_bounds__(kThreads)
   if (first < rest) {
     reinterpret_cast<float*>(vectors + vector_count)[first] *= factor;
   }
+}
+
+/// What a thread moves of an item in one go.
+constexpr std::uint32_t kUnroll = 4;
+
+[[nodiscard]] __device__ float scaled(float x, float factor) {
+  return factor == 1.0F ? x : x * factor;  // as it is, if it is a NaN
+}
+[[nodiscard]] __device__ float2 scaled(float2 x, float factor) {
+  return {scaled(x.x, factor), scaled(x.y, factor)};
+}
+[[nodiscard]] __device__ float4 scaled(float4 x, float factor) {
+  return {scaled(x.x, factor), scaled(x.y, factor), scaled(x.z, factor), scaled(x.w, factor)};
+}
+
+/// Between items anywhere and one place where they lie side by side.
+template <bool kJoin, class Vector, class Items>
+__global__ void __launch_bounds__(kBlockThreads)
+    move_items(const __grid_constant__ Items items, std::uint32_t item_count, Vector* joined,
+               std::uint64_t item_vectors, float factor) {
+  for (std::uint32_t index = blockIdx.y; index < item_count; index += gridDim.y) {
+    const ItemView item = items.for_block(index);
+    Vector* const place = joined + index * item_vectors;
+    const Vector* const from = kJoin ? static_cast<const Vector*>(item.input) : place;
+    Vector* const to = kJoin ? place : static_cast<Vector*>(item.output);
+    const std::uint64_t stride = std::uint64_t{gridDim.x} * kBlockThreads;
+#pragma unroll kUnroll
+    for (std::uint64_t at = std::uint64_t{blockIdx.x} * kBlockThreads + threadIdx.x;
+         at < item_vectors; at += stride) {
+      to[at] = scaled(from[at], factor);
+    }
+  }
+}
+
+template <bool kJoin, class Vector>
+int launch_move(const overlap_batch& batch, void* joined, std::uint64_t item_bytes, float factor,
+                void* stream) {
+  const std::uint64_t vectors = item_bytes / sizeof(Vector);
+  return launch_batch(batch, stream, dim3(kBlockThreads), vectors, kBlockThreads * kUnroll,
+                      [&](const cudaLaunchConfig_t& config, const auto& items) {
+                        using Items = std::decay_t<decltype(items)>;
+                        return cudaLaunchKernelEx(&config, move_items<kJoin, Vector, Items>, items,
+                                                  batch.item_count, static_cast<Vector*>(joined),
+                                                  vectors, factor);
+                      });
+}
+
+template <bool kJoin>
+int launch_widest_move(const overlap_batch& batch, void* joined, std::uint64_t item_bytes,
+                       float factor, void* stream) {
+  if (item_bytes % sizeof(float4) == 0) {
+    return launch_move<kJoin, float4>(batch, joined, item_bytes, factor, stream);
+  }
+  if (item_bytes % sizeof(float2) == 0) {
+    return launch_move<kJoin, float2>(batch, joined, item_bytes, factor, stream);
+  }
+  return launch_move<kJoin, float>(batch, joined, item_bytes, factor, stream);
 }
 
 }  // namespace
@@ -47,6 +106,15 @@ int scale_floats(void* floats, std::uint64_t count, float factor, void* stream) 
     (void)cudaGetLastError();  // also remembered by the runtime; an innocent call would report it
   }
   return status;
+}
+
+int join_inputs(const overlap_batch& batch, void* joined, std::uint64_t item_bytes, void* stream) {
+  return launch_widest_move<true>(batch, joined, item_bytes, 1.0F, stream);
+}
+
+int part_outputs(const overlap_batch& batch, const void* joined, std::uint64_t item_bytes,
+                 float factor, void* stream) {
+  return launch_widest_move<false>(batch, const_cast<void*>(joined), item_bytes, factor, stream);
 }
 
 }  // namespace overlap

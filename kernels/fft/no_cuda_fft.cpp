@@ -17,4 +17,14 @@ int scale_floats(void* /*floats*/, std::uint64_t /*count*/, float /*factor*/, vo
   return kNotSupported;
 }
 
+int join_inputs(const overlap_batch& /*batch*/, void* /*joined*/, std::uint64_t /*item_bytes*/,
+                void* /*stream*/) {
+  return kNotSupported;
+}
+
+int part_outputs(const overlap_batch& /*batch*/, const void* /*joined*/,
+                 std::uint64_t /*item_bytes*/, float /*factor*/, void* /*stream*/) {
+  return kNotSupported;
+}
+
 }  // namespace overlap

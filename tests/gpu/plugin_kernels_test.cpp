@@ -3,6 +3,8 @@
 #include "tests/gpu/launched_batch.hpp"
 #include "tests/kernels/relative_error.hpp"
 
+#include <thread>
+
 namespace overlap::test {
 namespace {
 
@@ -88,6 +90,42 @@ TEST_F(PluginKernelsOnGpu, FftJoinsJobsThatLieSideBySide) {
   }
   expect_close(stage, std::vector<std::size_t>(300, 1));
   expect_close(stage, {1000, 1, 77});
+}
+
+TEST_F(PluginKernelsOnGpu, FftMovesSmallJobsThatHaveGapsBetweenThem) {
+  // 100 values are no multiple of 256 bytes, which leaves gaps between the inputs too; 4099 is a
+  // prime, for which cuFFT wants much workspace.
+  for (const std::int64_t n : {1, 3, 100, 101, 1024, 4099}) {
+    for (const Stage& stage : {fft_stage(n, FftType::c2c), fft_stage(n, FftType::c2c, true, 0.37),
+                               fft_stage(n, FftType::r2c, false, 3)}) {
+      if (!is_prepared(stage, 9 * FftParams::from(stage.params).input_bytes())) {
+        GTEST_SKIP() << "cuFFT is not installed";
+      }
+      expect_close(stage, std::vector<std::size_t>(n < 4099 ? 300 : 20, 3));
+      expect_close(stage, {2, 2, 2, 2, 5, 9, 9, 9, 0, 0, 9, 9, 1});
+      if (HasFailure()) {
+        return;
+      }
+    }
+  }
+}
+
+TEST_F(PluginKernelsOnGpu, FftMakesPlansOfOneLengthWhileOthersAreLaunched) {
+  const Stage stage = fft_stage(512, FftType::r2c);
+  if (!is_prepared(stage, 2048)) {
+    GTEST_SKIP() << "cuFFT is not installed";
+  }
+  // More lengths than are kept, so that the plans in use go and come back.
+  std::thread maker([this] {
+    for (std::int64_t n = 2; n < 80; n += 2) {
+      const Stage other = fft_stage(n, FftType::c2c);
+      EXPECT_FALSE(fft_.prepare(other.params, static_cast<std::uint64_t>(n) * 8, true).has_value());
+    }
+  });
+  for (int round = 0; round < 20; ++round) {
+    expect_close(stage, {1, 1, 1, 4, 4, 7});
+  }
+  maker.join();
 }
 
 TEST_F(PluginKernelsOnGpu, FftGivesTheSameForJoinedAndForSingleTransforms) {

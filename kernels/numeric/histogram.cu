@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::uint32_t kWarpThreads = 32;
 constexpr std::uint32_t kByteValues = 256;
-/// What a block may have without asking for more.
-constexpr std::uint32_t kSharedBytes = 48 * 1024;
+/// What a block may have without asking for more, less 1 KiB: the item of a large batch is there too.
+constexpr std::uint32_t kSharedBytes = 47 * 1024;
 /// Copies of the bins are worth this much: six blocks fit a multiprocessor.
 constexpr std::uint32_t kCopiesBytes = 32 * 1024;
 

@@ -56,8 +56,9 @@ std::vector<KernelSubject> numeric_subjects() {
   // From many copies of the bins to none, and bins beyond shared memory.
   for (const char* const range :
        {"bins=1,lower=-3e38,upper=3e38", "bins=7,lower=-2,upper=0.1", "bins=256", "bins=300",
-        "bins=5000,lower=-1,upper=1", "bins=12288,lower=-1e30,upper=1e30",
-        "bins=12289,lower=-1e30,upper=1e30", "bins=65536,lower=-1e30,upper=1e30"}) {
+        "bins=5000,lower=-1,upper=1", "bins=12032,lower=-1e30,upper=1e30",
+        "bins=12033,lower=-1e30,upper=1e30", "bins=12288,lower=-1e30,upper=1e30",
+        "bins=65536,lower=-1e30,upper=1e30"}) {
     all.push_back({"histogram:type=f32," + std::string(range),
                    ElementKind::f32,
                    1,

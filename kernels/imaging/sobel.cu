@@ -106,7 +106,7 @@ __device__ void store_word(std::uint8_t* to, std::uint32_t word, std::uint32_t p
 }
 
 template <SobelOutput kOutput, class Items>
-__global__ void __launch_bounds__(kBlockThreads)
+__global__ void __launch_bounds__(kBlockThreads, 6)
     sobel_tiles(const __grid_constant__ Items items, std::uint32_t item_count,
                 const __grid_constant__ ImageTiles tiles) {
   __shared__ __align__(16) std::uint8_t tile[(kTileRows + 2) * kPitch];
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(kBlockThreads)
                            std::uint64_t{place.top + down} * width + column;
         RowTerms above = terms_of(reinterpret_cast<const std::uint32_t*>(from));
         RowTerms here = terms_of(reinterpret_cast<const std::uint32_t*>(from + kPitch));
-#pragma unroll
+#pragma unroll 4
         for (std::uint32_t row = 0; row < kThreadRows; ++row) {
           if (down + row < rows) {
             const RowTerms below =

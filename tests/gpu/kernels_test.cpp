@@ -1,6 +1,11 @@
 #include "tests/gpu/kernel_subjects.hpp"
 #include "tests/gpu/launched_batch.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <string>
+
 namespace overlap::test {
 namespace {
 
@@ -8,6 +13,17 @@ namespace {
 constexpr std::size_t kSmallElements = 1'100;
 /// Of which the items travel in the launch itself.
 constexpr std::size_t kInlineJobs = 16;
+
+/// A positive number from the environment: a memory checker that takes its time is given less to do.
+std::size_t number_or(const char* variable, std::size_t otherwise) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::max<std::size_t>(std::stoul(text), 1);
+}
+
+/// Of any job; fewer with OVERLAP_MOST_ELEMENTS set.
+std::size_t most_elements(const KernelSubject& subject) {
+  return std::min(subject.most_elements, number_or("OVERLAP_MOST_ELEMENTS", subject.most_elements));
+}
 
 /// The awkward counts of granules, as far as a job stays within `most_elements`; the first always.
 std::vector<std::size_t> granule_counts(const KernelSubject& subject, std::size_t most_elements) {
@@ -50,10 +66,41 @@ class KernelsOnGpu : public testing::Test {
   std::unique_ptr<Stream> stream_;
 };
 
-TEST_F(KernelsOnGpu, EqualTheReferenceForEverySizeInEitherMemory) {
-  for (const KernelSubject& subject : kernel_subjects()) {
+/// All subjects of one kernel, or every n-th with OVERLAP_EVERY_NTH_SUBJECT set.
+class EachKernelOnGpu : public KernelsOnGpu, public testing::WithParamInterface<std::string> {
+ protected:
+  [[nodiscard]] static std::string kernel_of(const KernelSubject& subject) {
+    return subject.text.substr(0, subject.text.find(':'));
+  }
+  [[nodiscard]] static std::vector<KernelSubject> subjects() {
+    const std::size_t step = number_or("OVERLAP_EVERY_NTH_SUBJECT", 1);
+    std::vector<KernelSubject> own;
+    std::size_t seen = 0;
+    for (const KernelSubject& subject : kernel_subjects()) {
+      if (kernel_of(subject) == GetParam() && seen++ % step == 0) {
+        own.push_back(subject);
+      }
+    }
+    return own;
+  }
+
+ public:
+  [[nodiscard]] static std::vector<std::string> kernels() {
+    std::set<std::string> names;
+    for (const KernelSubject& subject : kernel_subjects()) {
+      names.insert(kernel_of(subject));
+    }
+    return {names.begin(), names.end()};
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, EachKernelOnGpu, testing::ValuesIn(EachKernelOnGpu::kernels()),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(EachKernelOnGpu, EqualsTheReferenceForEverySizeInEitherMemory) {
+  for (const KernelSubject& subject : subjects()) {
     for (const Place place : {Place::device, Place::pinned}) {
-      for (const std::size_t count : granule_counts(subject, subject.most_elements)) {
+      for (const std::size_t count : granule_counts(subject, most_elements(subject))) {
         expect_equal(subject, place, {subject.input(count)});
         if (HasFatalFailure()) {
           FAIL() << count << " granules";
@@ -63,11 +110,11 @@ TEST_F(KernelsOnGpu, EqualTheReferenceForEverySizeInEitherMemory) {
   }
 }
 
-TEST_F(KernelsOnGpu, EqualTheReferenceForBatchesOfEveryLength) {
-  for (const KernelSubject& subject : kernel_subjects()) {
+TEST_P(EachKernelOnGpu, EqualsTheReferenceForBatchesOfEveryLength) {
+  for (const KernelSubject& subject : subjects()) {
     const std::vector<std::size_t> small = granule_counts(subject, kSmallElements);
     const std::size_t large =
-        granule_counts(subject, std::min<std::size_t>(subject.most_elements, 60'000)).back();
+        granule_counts(subject, std::min<std::size_t>(most_elements(subject), 60'000)).back();
     for (const std::size_t jobs :
          {std::size_t{1}, std::size_t{3}, std::size_t{16}, std::size_t{17}, std::size_t{300}}) {
       if (jobs > kInlineJobs + 1 && subject.granule_elements > kSmallElements) {

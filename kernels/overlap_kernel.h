@@ -71,7 +71,7 @@ typedef struct overlap_batch {
   const overlap_batch_item* device_items; /* the same array as the GPU reads it; null on the host */
   const overlap_param_value* params;      /* host-readable; the same for every item */
   uint64_t max_input_bytes;               /* the largest input_bytes among the items */
-  void* workspace; /* as much as the plan of max_input_bytes asks, per item */
+  void* workspace; /* as much as the plan of max_input_bytes asks, per item; aligned to 256 bytes */
   uint64_t workspace_bytes;
   uint32_t flags; /* overlap_batch_flags */
   uint32_t reserved;

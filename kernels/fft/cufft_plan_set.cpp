@@ -58,11 +58,7 @@ std::size_t CufftPlanSet::power_for(std::uint64_t count) const noexcept {
                                largest_power());
 }
 
-int CufftPlanSet::make(std::size_t power) {
-  if (plans_[power]) {
-    return CufftLibrary::kSuccess;
-  }
-  SizedPlan plan;
+int CufftPlanSet::make(std::size_t power, SizedPlan& plan) const {
   int result = library_.create(&plan.handle);
   if (result != CufftLibrary::kSuccess) {
     return result;
@@ -78,27 +74,59 @@ int CufftPlanSet::make(std::size_t power) {
   }
   if (result != CufftLibrary::kSuccess) {
     (void)library_.destroy(plan.handle);
-    return result;
   }
-  plans_[power] = plan;
   return result;
 }
 
-std::optional<Refusal> CufftPlanSet::complete(std::uint64_t count) {
-  const std::scoped_lock lock(mutex_);
+int CufftPlanSet::add(std::size_t power) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (plans_[power]) {
+      return CufftLibrary::kSuccess;
+    }
+  }
+  SizedPlan plan;
+  const int result = make(power, plan);
+  if (result != CufftLibrary::kSuccess) {
+    return result;
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!plans_[power]) {
+      plans_[power] = plan;
+      return result;
+    }
+  }
+  (void)library_.destroy(plan.handle);  // another thread was faster; this one was never executed
+  return result;
+}
+
+int CufftPlanSet::add_locked(std::size_t power) {
+  if (plans_[power]) {
+    return CufftLibrary::kSuccess;
+  }
+  SizedPlan plan;
+  const int result = make(power, plan);
+  if (result == CufftLibrary::kSuccess) {
+    plans_[power] = plan;
+  }
+  return result;
+}
+
+std::optional<Refusal> CufftPlanSet::complete() {
   // A batch joins jobs, so that every power may be wanted, whatever one job holds.
   const std::size_t largest = largest_power();
   for (std::size_t power = 0; power <= largest; ++power) {
-    if (const int result = make(power); result != CufftLibrary::kSuccess) {
+    if (const int result = add(power); result != CufftLibrary::kSuccess) {
       return Refusal{"cuFFT makes no plan for " + std::to_string(std::uint64_t{1} << power) +
                      " transforms of n=" + std::to_string(n_) + ": result " +
                      std::to_string(result)};
     }
   }
-  // Any job comes down to these two, also the smallest, whatever the largest one has.
-  for (std::uint64_t together = 1; together <= std::min<std::uint64_t>(count, 2); ++together) {
+  // Every run comes down to these two, whatever the larger ones want.
+  for (const std::uint64_t together : {1U, 2U}) {
     const std::uint64_t bound = fft_workspace_bytes(n_, together);
-    const std::size_t needed = plans_[together - 1]->work_bytes;
+    const std::uint64_t needed = work_bytes(together).value_or(0);
     if (needed > bound) {
       return Refusal{"cuFFT wants " + std::to_string(needed) +
                      " bytes of workspace for n=" + std::to_string(n_) + ", " +
@@ -112,7 +140,7 @@ std::optional<Refusal> CufftPlanSet::complete(std::uint64_t count) {
 std::optional<std::uint64_t> CufftPlanSet::work_bytes(std::uint64_t count) {
   const std::scoped_lock lock(mutex_);
   const std::size_t power = power_for(count);
-  if (make(power) != CufftLibrary::kSuccess) {
+  if (add_locked(power) != CufftLibrary::kSuccess) {
     return std::nullopt;
   }
   return plans_[power]->work_bytes;
@@ -141,10 +169,10 @@ int CufftPlanSet::execute(TransformRun run, bool inverse, const DeviceWorkspace&
   const std::scoped_lock lock(mutex_);
   while (run.count != 0) {
     std::size_t power = power_for(run.count);
-    int result = make(power);
+    int result = add_locked(power);
     while (result == CufftLibrary::kSuccess && power != 0 &&
            plans_[power]->work_bytes > workspace.bytes) {
-      result = make(--power);
+      result = add_locked(--power);
     }
     if (result != CufftLibrary::kSuccess) {
       return cuda_error_of(result);

@@ -28,8 +28,8 @@ struct DeviceWorkspace {
 /// cuFFT's plans for 1, 2, 4, 8, ... transforms of one length and type at a time on one device, so
 /// that any number of transforms is a few executions. Plans have no memory of their own.
 ///
-/// Thread safety: any; streams share a plan under one lock, which covers the calls that enqueue and
-/// the making of plans that are missing.
+/// Thread safety: any; streams share a plan under one lock, which covers the calls that enqueue. Plans
+/// are made outside of it, unless `execute` finds one missing.
 class CufftPlanSet {
  public:
   /// @param library stays open
@@ -39,10 +39,11 @@ class CufftPlanSet {
   ~CufftPlanSet();
 
   [[nodiscard]] bool is_for(int device, const FftParams& wanted) const noexcept;
+  [[nodiscard]] int device() const noexcept { return device_; }
 
   /// Makes every plan that is missing, on the current device, which is the set's. May take long.
-  /// @return why jobs of up to `count` transforms would not run, if so
-  [[nodiscard]] std::optional<Refusal> complete(std::uint64_t count);
+  /// @return why jobs would not run, if so
+  [[nodiscard]] std::optional<Refusal> complete();
 
   /// What `execute` would like to have for so many transforms, bytes; it makes do with less.
   /// @return empty if cuFFT makes no such plan
@@ -64,8 +65,12 @@ class CufftPlanSet {
 
   [[nodiscard]] std::size_t largest_power() const noexcept;
   [[nodiscard]] std::size_t power_for(std::uint64_t count) const noexcept;
-  /// @return cuFFT's result @pre locked
-  [[nodiscard]] int make(std::size_t power);
+  /// Makes a plan that belongs to the caller. @return cuFFT's result
+  [[nodiscard]] int make(std::size_t power, SizedPlan& plan) const;
+  /// Makes the plan if it is missing, outside of the lock. @return cuFFT's result
+  [[nodiscard]] int add(std::size_t power);
+  /// Makes the plan if it is missing. @return cuFFT's result @pre locked
+  [[nodiscard]] int add_locked(std::size_t power);
   [[nodiscard]] int execute_plan(const SizedPlan& plan, const TransformRun& run, bool inverse,
                                  std::byte* workspace, void* stream) const;
 

@@ -5,7 +5,9 @@
 #include "kernels/fft/fft_cuda.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace overlap {
@@ -13,7 +15,7 @@ namespace {
 
 constexpr int kInvalidValue = 1;  // cudaErrorInvalidValue
 
-/// Lengths and types whose plans are kept; more, and those unused for longest go.
+/// Lengths and types whose plans are kept.
 constexpr std::size_t kKeptSets = 32;
 /// Jobs up to this much input are cheaper to move than to have a call of their own each.
 constexpr std::uint64_t kMovedBytes = std::uint64_t{1} << 20;
@@ -221,20 +223,32 @@ std::shared_ptr<CufftPlanSet> CufftPlans::find_locked(int device, const FftParam
 
 std::shared_ptr<CufftPlanSet> CufftPlans::keep(std::shared_ptr<CufftPlanSet> set, int device,
                                                const FftParams& wanted) {
-  std::shared_ptr<CufftPlanSet> dropped;  // destroyed when the lock is free again
   const std::scoped_lock lock(mutex_);
   if (std::shared_ptr<CufftPlanSet> other = find_locked(device, wanted)) {
     return other;
-  }
-  if (sets_.size() == kKeptSets) {
-    dropped = std::move(sets_.back());
-    sets_.pop_back();
   }
   sets_.push_front(std::move(set));
   return sets_.front();
 }
 
-std::optional<Refusal> CufftPlans::prepare(const FftParams& wanted, std::uint64_t count) {
+void CufftPlans::drop_oldest() {
+  std::list<std::shared_ptr<CufftPlanSet>> dropped;
+  {
+    const std::scoped_lock lock(mutex_);
+    while (sets_.size() > kKeptSets) {
+      dropped.splice(dropped.begin(), sets_, std::prev(sets_.end()));
+    }
+  }
+  for (const std::shared_ptr<CufftPlanSet>& set : dropped) {
+    // Nobody finds it any more; a launch that found it before is about to end.
+    while (set.use_count() > 1) {
+      std::this_thread::yield();
+    }
+    (void)wait_for_cuda_device(set->device());
+  }
+}
+
+std::optional<Refusal> CufftPlans::prepare(const FftParams& wanted) {
   std::string why;
   const CufftLibrary* const library = CufftLibrary::open(why);
   if (library == nullptr) {
@@ -247,14 +261,14 @@ std::optional<Refusal> CufftPlans::prepare(const FftParams& wanted, std::uint64_
                    std::to_string(status)};
   }
   if (const std::shared_ptr<CufftPlanSet> known = find(device, wanted)) {
-    return known->complete(count);
+    return known->complete();
   }
-  // Nobody else knows of the new set while its plans are made.
   auto made = std::make_shared<CufftPlanSet>(*library, device, wanted);
-  if (std::optional<Refusal> refusal = made->complete(count)) {
+  if (std::optional<Refusal> refusal = made->complete()) {
     return refusal;
   }
   (void)keep(std::move(made), device, wanted);
+  drop_oldest();
   return std::nullopt;
 }
 
@@ -272,7 +286,7 @@ int CufftPlans::launch(const FftParams& wanted, const overlap_batch& batch, void
     return status;
   }
   std::shared_ptr<CufftPlanSet> plans = find(device, wanted);
-  if (plans == nullptr) {  // so many lengths are in use that these plans had to go
+  if (plans == nullptr) {  // so many lengths are in use that these plans had to go; none go now
     plans = keep(std::make_shared<CufftPlanSet>(*library, device, wanted), device, wanted);
   }
   return FftLaunch(*plans, wanted, batch, stream).run();

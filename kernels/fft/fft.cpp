@@ -127,7 +127,7 @@ std::optional<Refusal> FftKernel::prepare(ParameterView params, std::uint64_t in
   const FftParams wanted = FftParams::from(params);
   const std::uint64_t count = input_bytes / wanted.input_bytes();
   if (on_gpu) {
-    return count == 0 ? std::nullopt : cuda_->prepare(wanted, count);
+    return count == 0 ? std::nullopt : cuda_->prepare(wanted);
   }
   try {
     (void)host_->get(wanted);

@@ -66,7 +66,8 @@ class FftKernel final : public Kernel {
   [[nodiscard]] bool has_host() const noexcept override;
   void run(const overlap_batch& batch) const override;
   [[nodiscard]] bool has_cuda() const noexcept override;
-  /// Several launches: transforms that lie side by side are done together, in powers of two.
+  /// Several launches: transforms that lie side by side, or were moved so, are done together, in
+  /// powers of two.
   /// Where sizes are known on the GPU alone, an item is taken to be as long as its output has room.
   [[nodiscard]] int launch(const overlap_batch& batch, OpaqueStream stream) const override;
   std::uint64_t reference(const ReferenceJob& job) const override;

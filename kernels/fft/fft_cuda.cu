@@ -50,10 +50,22 @@ __global__ void __launch_bounds__(kBlockThreads)
     const Vector* const from = kJoin ? static_cast<const Vector*>(item.input) : place;
     Vector* const to = kJoin ? place : static_cast<Vector*>(item.output);
     const std::uint64_t stride = std::uint64_t{gridDim.x} * kBlockThreads;
-#pragma unroll kUnroll
-    for (std::uint64_t at = std::uint64_t{blockIdx.x} * kBlockThreads + threadIdx.x;
-         at < item_vectors; at += stride) {
-      to[at] = scaled(from[at], factor);
+    std::uint64_t at = std::uint64_t{blockIdx.x} * kBlockThreads + threadIdx.x;
+    for (; at < item_vectors; at += kUnroll * stride) {
+      // All of them are loaded before the first is stored.
+      Vector vectors[kUnroll];
+#pragma unroll
+      for (std::uint32_t i = 0; i < kUnroll; ++i) {
+        if (at + i * stride < item_vectors) {
+          vectors[i] = from[at + i * stride];
+        }
+      }
+#pragma unroll
+      for (std::uint32_t i = 0; i < kUnroll; ++i) {
+        if (at + i * stride < item_vectors) {
+          to[at + i * stride] = scaled(vectors[i], factor);
+        }
+      }
     }
   }
 }
@@ -88,6 +100,21 @@ int launch_widest_move(const overlap_batch& batch, void* joined, std::uint64_t i
 bool fft_built_with_cuda() noexcept { return true; }
 
 int current_cuda_device(int& device) { return cudaGetDevice(&device); }
+
+int wait_for_cuda_device(int device) {
+  int current = 0;
+  cudaError_t status = cudaGetDevice(&current);
+  if (status == cudaSuccess && current != device) {
+    status = cudaSetDevice(device);
+  }
+  if (status == cudaSuccess) {
+    status = cudaDeviceSynchronize();
+    if (current != device) {
+      (void)cudaSetDevice(current);
+    }
+  }
+  return status;
+}
 
 int scale_floats(void* floats, std::uint64_t count, float factor, void* stream) {
   if (count == 0) {

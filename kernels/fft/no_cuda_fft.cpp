@@ -13,6 +13,8 @@ bool fft_built_with_cuda() noexcept { return false; }
 
 int current_cuda_device(int& /*device*/) { return kNotSupported; }
 
+int wait_for_cuda_device(int /*device*/) { return kNotSupported; }
+
 int scale_floats(void* /*floats*/, std::uint64_t /*count*/, float /*factor*/, void* /*stream*/) {
   return kNotSupported;
 }

@@ -192,8 +192,9 @@ PlanOrRefusal GaussianBlurKernel::plan(ParameterView params, std::uint64_t input
     const std::uint64_t height = image_shape(params).height;
     const std::uint64_t row_fours = input_bytes / height * ((height + 3) / 4);
     if (__builtin_mul_overflow(row_fours, std::uint64_t{8}, &plan.workspace_bytes)) {
-      return Refusal{"gaussian_blur needs twice the input as workspace, and twice " +
-                     std::to_string(input_bytes) + " bytes is more than 64 bits; send less"};
+      return Refusal{
+          "gaussian_blur needs twice the input as workspace, rows in whole fours, and for " +
+          std::to_string(input_bytes) + " bytes that is more than 64 bits; send less"};
     }
   }
   plan.paths = Path::copy | Path::gather;

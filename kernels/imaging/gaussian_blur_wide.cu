@@ -3,7 +3,7 @@
 #include "kernels/imaging/ptx.cuh"
 #include "kernels/imaging/weight_bytes.cuh"
 
-#include <algorithm>
+#include <type_traits>
 
 namespace overlap {
 namespace {
@@ -35,6 +35,7 @@ struct AcrossTile {
   /// 8 rows x 4 columns lie in different banks.
   static constexpr std::uint32_t kPitch = (kTileBytes + 2 * kHalo + kChunk) / 32 * 32 + 16;
   static_assert(kPitch / 16 % 2 == 1 && kTileRows % kRows == 0 && kRows % 8 == 0);
+  using Rows = std::uint8_t[kRows * kPitch];
   using Loader = TileLoader<kHalo, kPitch>;
 };
 using NearTile = AcrossTile<64, kTileRows>;
@@ -58,13 +59,15 @@ struct Band {
   std::uint32_t before;
   std::uint32_t chunks;
 
-  [[nodiscard]] static Band of(std::uint32_t radius, std::uint32_t step) {
+  [[nodiscard]] static constexpr Band of(std::uint32_t radius, std::uint32_t step) {
     const std::uint32_t reach = radius * step;
     const std::uint32_t before = (reach + 3) / 4 * 4;
     return {step, before, (before + kResults + reach + kChunk - 1) / kChunk};
   }
   /// Two vectors for each lane and chunk.
-  [[nodiscard]] __host__ __device__ std::uint32_t vectors() const { return chunks * 2 * 32; }
+  [[nodiscard]] __host__ __device__ constexpr std::uint32_t vectors() const {
+    return chunks * 2 * 32;
+  }
 
   /// @pre every thread of the block calls it; a barrier follows
   __device__ void fill(uint4* vectors, const GaussianWeights& weights) const {
@@ -205,7 +208,7 @@ template <class Tile, class Items>
 __global__ void __launch_bounds__(kBlockThreads, 3)
     blur_rows(const __grid_constant__ Items items, std::uint32_t item_count,
               const __grid_constant__ WideBlur blur) {
-  __shared__ __align__(16) std::uint8_t tile[Tile::kRows * Tile::kPitch];
+  __shared__ __align__(16) typename Tile::Rows tile;
   extern __shared__ uint4 vectors[];
   blur.across.fill(vectors, blur.weights);
   const ImageShape& shape = blur.tiles.shape;
@@ -400,15 +403,33 @@ __global__ void __launch_bounds__(kBlockThreads, 3)
   }
 }
 
+/// Dynamic shared memory, bytes: the weights, and down also as many rows of quads as the last warp's
+/// window goes down to.
+[[nodiscard]] constexpr std::size_t across_bytes(const Band& band) {
+  return band.vectors() * sizeof(uint4);
+}
+[[nodiscard]] constexpr std::size_t down_bytes(const Band& band) {
+  const std::uint32_t quad_rows = (kDownRows - kResults + band.chunks * kChunk) / kQuadRows;
+  return band.vectors() * sizeof(uint4) + quad_rows * kQuadPitch;
+}
+constexpr std::size_t kMostAcrossBytes = across_bytes(Band::of(kMaxBlurRadius, 4));
+constexpr std::size_t kMostDownBytes = down_bytes(Band::of(kMaxBlurRadius, 1));
+
+/// What any kernel may have beside its static shared memory.
+constexpr std::size_t kAllowedAnyway = std::size_t{16} << 10;
+static_assert(sizeof(NearTile::Rows) + kAllowedAnyway + sizeof(ItemView) <= std::size_t{48} << 10);
+static_assert(sizeof(FarTile::Rows) + kAllowedAnyway + sizeof(ItemView) <= std::size_t{48} << 10);
+
 /// Launches with so much dynamic shared memory. A kernel has to be allowed more than 48 KiB
-/// altogether, and with the largest radius of four channels the weights across take 38.
-template <class Kernel, class... Arguments>
+/// altogether; it is always allowed the most that it may ever need, as launches of other threads
+/// count on what they asked for.
+/// @tparam kMostBytes of any launch of the kernel
+template <std::size_t kMostBytes, class Kernel, class... Arguments>
 cudaError_t launch_with_shared(const cudaLaunchConfig_t& config, std::size_t bytes, Kernel* kernel,
                                const Arguments&... arguments) {
-  constexpr std::size_t kAllowedAnyway = std::size_t{16} << 10;
   if (bytes > kAllowedAnyway) {
     const cudaError_t status = cudaFuncSetAttribute(
-        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kMostBytes));
     if (status != cudaSuccess) {
       return status;
     }
@@ -439,20 +460,18 @@ int launch_wide_blur(const overlap_batch& batch, OpaqueStream stream,
       [&](const cudaLaunchConfig_t& config, const auto& items) {
         using Items = std::decay_t<decltype(items)>;
         const auto kernel = near ? blur_rows<NearTile, Items> : blur_rows<FarTile, Items>;
-        return launch_with_shared(config, blur.across.vectors() * sizeof(uint4), kernel, items,
-                                  batch.item_count, blur);
+        return launch_with_shared<kMostAcrossBytes>(config, across_bytes(blur.across), kernel,
+                                                    items, batch.item_count, blur);
       });
   if (status != cudaSuccess) {
     return status;
   }
-  // As many rows of quads as the last warp's window goes down to.
-  const std::uint32_t quad_rows = (kDownRows - kResults + blur.down.chunks * kChunk) / kQuadRows;
   return launch_batch(batch, stream, dim3(kBlockThreads), blur.down_tiles(batch.max_input_bytes), 1,
                       [&](const cudaLaunchConfig_t& config, const auto& items) {
                         using Items = std::decay_t<decltype(items)>;
-                        return launch_with_shared(
-                            config, blur.down.vectors() * sizeof(uint4) + quad_rows * kQuadPitch,
-                            blur_columns<Items>, items, batch.item_count, blur);
+                        return launch_with_shared<kMostDownBytes>(config, down_bytes(blur.down),
+                                                                  blur_columns<Items>, items,
+                                                                  batch.item_count, blur);
                       });
 }
 

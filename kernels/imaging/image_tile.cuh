@@ -57,8 +57,8 @@ struct ImageTile {
   return shift == 0 ? low : __funnelshift_r(low, __ldg(words + 1), 8 * shift);
 }
 
-/// A tile of a frame with the pixels around it, in shared memory: row 0 is `radius` above the tile's
-/// first, byte `kHalo` of a row is the tile's first.
+/// Rows of a frame with the pixels around them, in shared memory: byte `kHalo` of a row is the tile's
+/// first.
 template <std::uint32_t kHalo, std::uint32_t kPitch>
 struct TileLoader {
   static_assert(kHalo % kTileVectorBytes == 0 && kPitch % kTileVectorBytes == 0);

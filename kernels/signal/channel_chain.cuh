@@ -23,9 +23,12 @@ struct alignas(16) ChainedItem {
   // What the kernel notes itself; 0 at first.
   std::uint64_t kept_elements;
   std::uint64_t cleared_elements;
+  /// Of entry 0 alone.
   unsigned long long most_elements;
   std::uint32_t flags;
+  /// Of entry i, for i below `run_count`: the index of the first item of some run between others.
   std::uint32_t run;
+  /// Of entry 0 alone.
   std::uint32_t run_count;
   std::uint32_t reserved;
 };

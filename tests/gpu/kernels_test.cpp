@@ -95,7 +95,7 @@ class EachKernelOnGpu : public KernelsOnGpu, public testing::WithParamInterface<
 };
 
 INSTANTIATE_TEST_SUITE_P(All, EachKernelOnGpu, testing::ValuesIn(EachKernelOnGpu::kernels()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& kernel) { return kernel.param; });
 
 TEST_P(EachKernelOnGpu, EqualsTheReferenceForEverySizeInEitherMemory) {
   for (const KernelSubject& subject : subjects()) {

@@ -1,6 +1,7 @@
 #include "kernels/fft/fft.hpp"
 #include "kernels/gemm/gemm.hpp"
 #include "tests/gpu/launched_batch.hpp"
+#include "tests/gpu/stateful_channels.hpp"
 #include "tests/kernels/relative_error.hpp"
 
 #include <thread>
@@ -106,6 +107,28 @@ TEST_F(PluginKernelsOnGpu, FftMovesSmallJobsThatHaveGapsBetweenThem) {
       if (HasFailure()) {
         return;
       }
+    }
+  }
+}
+
+TEST_F(PluginKernelsOnGpu, FftMovesJobsWhoseSizesAreKnownOnTheGpuAlone) {
+  for (const Stage& stage : {fft_stage(100, FftType::c2c), fft_stage(101, FftType::r2c)}) {
+    const FftParams wanted = FftParams::from(stage.params);
+    if (!is_prepared(stage, 3 * wanted.input_bytes())) {
+      GTEST_SKIP() << "cuFFT is not installed";
+    }
+    StatefulChannels sut(stage, 1, 3 * wanted.input_bytes());
+    std::vector<ChannelJob> jobs;
+    for (std::uint32_t seed = 0; seed < 20; ++seed) {
+      jobs.push_back({0, uniform_input(3 * wanted.input_bytes() / sizeof(float), seed)});
+    }
+    sut.run(jobs, stream_->get(), true);
+    for (const ChannelJob& job : jobs) {
+      std::vector<std::byte> expected(3 * wanted.output_bytes());
+      fft_.reference({stage.params, job.input, expected});
+      ASSERT_EQ(close_transforms(static_cast<std::size_t>(wanted.n),
+                                 wanted.output_bytes() / sizeof(float))(job.output, expected),
+                "");
     }
   }
 }

@@ -1,10 +1,7 @@
 #include "daemon/source/source_kernels.hpp"
 
-#include "daemon/source/source_reloader.hpp"
 #include "kernels/pipeline.hpp"
-#include "tests/bench/temporary_folder.hpp"
-#include "tests/unit/fake_toolchain.hpp"
-#include "tests/unit/text_log.hpp"
+#include "tests/unit/source_kernels_fixture.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +16,6 @@
 namespace overlap::testing {
 namespace {
 
-const std::string kHalve = "//! kernel halve \"x / 2\"\n//! element halve f32 -> f32\n";
 const std::string kTwice = "//! kernel twice \"x, x\"\n//! batch twice\n//! output 2/1\n";
 
 /// A kernel on the host alone, as a plug-in may bring it.
@@ -43,49 +39,6 @@ class HostKernel final : public Kernel {
 
  private:
   std::uint64_t growth_;
-};
-
-class SourceKernelsTest : public ::testing::Test {
- protected:
-  std::string write(const std::string& name, const std::string& text) {
-    const std::string path = folder_.path() + "/" + name;
-    std::ofstream(path, std::ios::binary) << text;
-    ::chmod(path.c_str(), 0600);
-    return path;
-  }
-
-  /// With a GPU, unless it is to be without.
-  SourceKernels make(std::vector<std::string> files, bool on_gpu = true) {
-    return {std::move(files), on_gpu ? std::make_unique<FakeToolchain>(script_) : nullptr,
-            KernelCache(folder_.path() + "/cache", log_.logger()), registry_, log_.logger()};
-  }
-
-  /// The error of a start; empty if it succeeds.
-  std::string error_of(std::vector<std::string> files) {
-    try {
-      make(std::move(files)).load();
-    } catch (const SourceError& error) {
-      return error.what();
-    }
-    return {};
-  }
-
-  /// What a launch of the kernel runs.
-  std::string launched(std::string_view kernel) {
-    script_.launched.clear();
-    EXPECT_EQ(registry_.find(kernel)->launch(overlap_batch{}, nullptr), 0);
-    return script_.launched.at(0);
-  }
-
-  static void reload(SourceKernels& kernels) {
-    kernels.rebuild();
-    kernels.apply();
-  }
-
-  bench::TemporaryFolder folder_;
-  TextLog log_;
-  ToolchainScript script_;
-  KernelRegistry registry_ = KernelRegistry::with_builtin_kernels();
 };
 
 TEST_F(SourceKernelsTest, DoNothingWithoutAFile) {
@@ -285,60 +238,6 @@ TEST_F(SourceKernelsTest, KeepTheirHostSideOnAReload) {
   reload(sut);
   EXPECT_TRUE(registry_.find("twice")->has_host());
   EXPECT_NE(launched("twice").find("// new"), std::string::npos);
-}
-
-class SourceReloaderTest : public SourceKernelsTest {
- protected:
-  SourceReloaderTest() { kernels_.load(); }
-  void await_rebuilt() {
-    ASSERT_EQ(rebuilt_.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
-    rebuilt_ = {};
-  }
-
-  SourceKernels kernels_ = make({write("a.cu", kHalve)});
-  std::promise<void> rebuilt_;
-};
-
-TEST_F(SourceReloaderTest, ReturnsWhileTheCompilerIsAtWork) {
-  std::promise<void> go_on;
-  script_.while_compiling = [&] { go_on.get_future().wait(); };
-  write("a.cu", kHalve + "// new\n");
-  SourceReloader sut(kernels_, [this] { rebuilt_.set_value(); });
-  sut.request();
-  EXPECT_EQ(script_.compiled, 1) << "we are here, and it waits for us";
-  go_on.set_value();
-  await_rebuilt();
-  sut.finish();
-  EXPECT_NE(launched("halve").find("// new"), std::string::npos);
-}
-
-TEST_F(SourceReloaderTest, DoesItOnceMoreIfAskedMeanwhile) {
-  std::promise<void> go_on;
-  script_.while_compiling = [&] { go_on.get_future().wait(); };
-  write("a.cu", kHalve + "// new\n");
-  SourceReloader sut(kernels_, [this] { rebuilt_.set_value(); });
-  sut.request();
-  sut.request();
-  sut.request();
-  script_.compile_error.clear();
-  go_on.set_value();
-  await_rebuilt();
-  script_.while_compiling = nullptr;
-  write("a.cu", kHalve + "// newer\n");
-  sut.finish();
-  await_rebuilt();
-  sut.finish();
-  EXPECT_NE(launched("halve").find("// newer"), std::string::npos);
-  EXPECT_EQ(script_.compiled, 3);
-}
-
-TEST_F(SourceReloaderTest, WaitsForACompilerAtWorkWhenItGoes) {
-  write("a.cu", kHalve + "// new\n");
-  {
-    SourceReloader sut(kernels_, [] {});
-    sut.request();
-  }
-  EXPECT_EQ(script_.compiled, 2);
 }
 
 }  // namespace

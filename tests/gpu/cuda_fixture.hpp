@@ -215,7 +215,11 @@ class TestLane {
 class CudaFixture : public ::testing::Test {
  protected:
   void SetUp() override {
+    // A GPU that was there is not to be missed in silence: an earlier test has lost it.
+    static bool was_there = false;
     CudaProbe probe = make_cuda_device(0);
+    ASSERT_TRUE(probe.device != nullptr || !was_there) << "the GPU is gone: " << probe.why_not;
+    was_there = was_there || probe.device != nullptr;
     if (probe.device == nullptr) {
       GTEST_SKIP() << "no GPU: " << probe.why_not;
     }

@@ -2,9 +2,9 @@
 
 #include "daemon/engine/engine.hpp"
 #include "kernels/kernel_registry.hpp"
-#include "shared/monotonic_clock.hpp"
 #include "tests/gpu/cuda_fixture.hpp"
 #include "tests/gpu/pinned_producer.hpp"
+#include "tests/gpu/working_engine.hpp"
 #include "tests/unit/channel_harness.hpp"
 
 #include <algorithm>
@@ -21,18 +21,17 @@ class EngineCuda : public CudaFixture {
  protected:
   EngineCuda() : registry_(KernelRegistry::with_builtin_kernels()) {}
 
-  /// Works until `count` jobs of the producer have ended.
+  /// Works until `count` jobs of the producer have ended. @return none of them if they do not
   std::vector<CompletionEntry> run_until(Engine& engine, PinnedProducer& producer,
                                          std::size_t count) {
     std::vector<CompletionEntry> ended;
-    EXPECT_TRUE(comes_true([&] {
-      engine.do_work(monotonic_now_ns());
+    const bool in_time = WorkingEngine(engine, device(), listener_).until([&] {
       for (const CompletionEntry& entry : producer->collect()) {
         ended.push_back(entry);
       }
       return ended.size() >= count;
-    }));
-    return ended;
+    });
+    return in_time ? ended : std::vector<CompletionEntry>{};
   }
 
   KernelRegistry registry_;
@@ -59,7 +58,9 @@ TEST_F(EngineCuda, EveryShapeOfLaneGivesEveryByteBack) {
           producer->submit_filled(round * 16 + slot + 1, slot,
                                   slot_bytes - (slot % 2) * (slot_bytes / 3));
         }
-        for (const CompletionEntry& entry : run_until(sut, producer, 16)) {
+        const std::vector<CompletionEntry> ended = run_until(sut, producer, 16);
+        ASSERT_EQ(ended.size(), 16U) << "slot bytes " << slot_bytes << ", round " << round;
+        for (const CompletionEntry& entry : ended) {
           ASSERT_EQ(static_cast<JobStatus>(entry.status), JobStatus::ok);
           ASSERT_TRUE(producer->output_is_copy(entry.job_id, entry.slot, entry.output_bytes))
               << "slot bytes " << slot_bytes << ", job " << entry.job_id;
@@ -108,10 +109,8 @@ TEST_F(EngineCuda, JobsOfOneChannelFinishWhileAnothersKernelIsCertainlyRunning) 
   ASSERT_EQ(run_until(sut, other, 1).size(), 1U);
 
   busy->submit_filled(1, 0, 4096);
-  ASSERT_TRUE(comes_true([&] {
-    sut.do_work(monotonic_now_ns());
-    return busy->is_marked_issued(0);
-  }));
+  ASSERT_TRUE(
+      WorkingEngine(sut, device(), listener_).until([&] { return busy->is_marked_issued(0); }));
   ASSERT_TRUE(word.is_spun_on());
   // One at a time, so that each finds a lane whose queue is empty.
   for (std::uint32_t job = 2; job < 10; ++job) {

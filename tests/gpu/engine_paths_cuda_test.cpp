@@ -5,6 +5,7 @@
 #include "shared/monotonic_clock.hpp"
 #include "tests/gpu/cuda_fixture.hpp"
 #include "tests/gpu/pinned_producer.hpp"
+#include "tests/gpu/working_engine.hpp"
 #include "tests/unit/channel_harness.hpp"
 
 #include <gtest/gtest.h>
@@ -82,8 +83,7 @@ class EnginePathsCuda : public CudaFixture {
       }
     }
     std::vector<std::vector<CompletionEntry>> ended(producers.size());
-    ASSERT_TRUE(comes_true([&] {
-      sut.do_work(monotonic_now_ns());
+    ASSERT_TRUE(WorkingEngine(sut, device(), listener_).until([&] {
       bool all = true;
       for (std::size_t i = 0; i < producers.size(); ++i) {
         for (const CompletionEntry& entry : (*producers[i])->collect()) {
@@ -183,8 +183,7 @@ TEST_F(EnginePathsCuda, CopyEnginesCarryLargeJobsAndKernelsSmallOnes) {
     }
     for (auto& producer : made) {
       std::vector<CompletionEntry> ended;
-      ASSERT_TRUE(comes_true([&] {
-        sut.do_work(monotonic_now_ns());
+      ASSERT_TRUE(WorkingEngine(sut, device(), listener_).until([&] {
         for (const CompletionEntry& entry : (*producer)->collect()) {
           ended.push_back(entry);
         }
@@ -219,8 +218,7 @@ TEST_F(EnginePathsCuda, AnUnpinnedChannelIsCopiedBesideAMappedOne) {
   }
   for (ChannelHarness* producer : {&unpinned, &**made[0]}) {
     std::vector<CompletionEntry> ended;
-    ASSERT_TRUE(comes_true([&] {
-      sut.do_work(monotonic_now_ns());
+    ASSERT_TRUE(WorkingEngine(sut, device(), listener_).until([&] {
       for (const CompletionEntry& entry : producer->collect()) {
         ended.push_back(entry);
       }

@@ -6,6 +6,7 @@
 #include "shared/monotonic_clock.hpp"
 #include "tests/gpu/cuda_fixture.hpp"
 #include "tests/gpu/pinned_producer.hpp"
+#include "tests/gpu/working_engine.hpp"
 
 #include <gtest/gtest.h>
 
@@ -153,8 +154,7 @@ TEST_P(EngineStateCuda, GivesWhatTheReferenceGivesOverAllJobsInTheirOrder) {
           for (auto& producer : producers) {
             producer->submit_round();
           }
-          ASSERT_TRUE(comes_true([&] {
-            sut.do_work(monotonic_now_ns());
+          ASSERT_TRUE(WorkingEngine(sut, device(), listener_).until([&] {
             return std::ranges::all_of(
                 producers, [](const auto& producer) { return producer->collect_round(); });
           }));

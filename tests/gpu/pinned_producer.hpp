@@ -24,16 +24,17 @@ class PinnedProducer {
     auto* base = reinterpret_cast<std::byte*>(&harness_.view().header());
     const PinLayout layout = plan_pinning(harness_.view().geometry(), shape.pin_chunk_bytes);
     for (const PinRange& range : pin_ranges(layout)) {
-      if (!device.pin({base + range.offset_bytes, range.bytes}).ok()) {
-        throw std::runtime_error("pin");
+      const DeviceStatus status = device.pin({base + range.offset_bytes, range.bytes});
+      if (!status.ok()) {
+        (void)unpin();
+        throw std::runtime_error("pin: " + device.describe(status.code));
       }
       pinned_.push_back(base + range.offset_bytes);
     }
   }
   ~PinnedProducer() {
-    for (std::byte* start : pinned_) {
-      EXPECT_TRUE(device_.unpin(start).ok());
-    }
+    const DeviceStatus status = unpin();
+    EXPECT_TRUE(status.ok()) << device_.describe(status.code);
   }
   PinnedProducer(const PinnedProducer&) = delete;
   PinnedProducer& operator=(const PinnedProducer&) = delete;
@@ -42,6 +43,16 @@ class PinnedProducer {
   overlap::testing::ChannelHarness* operator->() noexcept { return &harness_; }
 
  private:
+  /// @return the first failure, if any
+  DeviceStatus unpin() {
+    DeviceStatus first;
+    for (std::byte* const start : pinned_) {
+      const DeviceStatus status = device_.unpin(start);
+      first = first.ok() ? status : first;
+    }
+    return first;
+  }
+
   Device& device_;
   overlap::testing::ChannelHarness harness_;
   std::vector<std::byte*> pinned_;

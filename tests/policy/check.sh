@@ -116,9 +116,9 @@ done
 if command -v clang-format > /dev/null && clang-format --version | grep -q 'version 14\.'; then
   while IFS= read -r file; do
     violation "not formatted, run ./dev format: $file"
-  done < <(for file in "${sources[@]}"; do
-    clang-format --style=file "$file" | cmp -s - "$file" || printf '%s\n' "$file"
-  done)
+  done < <(printf '%s\0' "${sources[@]}" |
+    xargs -0 -P "$(nproc)" -n 32 clang-format --style=file --dry-run -Werror 2>&1 |
+    sed -n 's/^\([^:]*\):[0-9]*:[0-9]*: error: .*/\1/p' | LC_ALL=C sort -u)
 else
   echo 'policy: formatting is not checked: there is no clang-format 14'
 fi

@@ -86,11 +86,11 @@ TEST_F(Fft, IsCloseToTheReferenceForEveryLengthTypeAndDirection) {
 TEST_F(Fft, IsCloseToTheReferenceForLongAwkwardLengths) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   // Everything is twenty times as slow there; these are as awkward: a prime, and twice a prime.
-  constexpr std::array<std::int64_t, 3> kLengths = {16'411, 16'418, 98'304};
+  constexpr std::array<std::int64_t, 3> kLongLengths = {16'411, 16'418, 98'304};
 #else
-  constexpr std::array<std::int64_t, 3> kLengths = {65'537, 65'542, 98'304};
+  constexpr std::array<std::int64_t, 3> kLongLengths = {65'537, 65'542, 98'304};
 #endif
-  for (const std::int64_t n : kLengths) {
+  for (const std::int64_t n : kLongLengths) {
     expect_close({n}, {uniform_input(input_floats({n}), 2)});
     expect_close({n, FftType::r2c}, {uniform_input(input_floats({n, FftType::r2c}), 3)});
   }

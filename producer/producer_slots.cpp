@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <utility>
 
 namespace overlap {
@@ -64,8 +65,11 @@ template <class Handle>
 void ProducerCore::release_many(std::span<Handle> handles) {
   Leavings leavings;
   const Lock lock(mutex_);
-  for (Handle& handle : handles) {
-    vacate(handle.hold(), leavings);
+  // What was given back last is acquired first: this way round slots keep the order they had, and
+  // neighbours are submitted one behind the other. The daemon copies those at once, and does not
+  // change the order of jobs with a state.
+  for (auto handle = handles.rbegin(); handle != handles.rend(); ++handle) {
+    vacate(handle->hold(), leavings);
   }
 }
 

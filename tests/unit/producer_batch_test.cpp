@@ -64,6 +64,26 @@ TEST_F(ProducerBatchTest, TakesNoMoreSlotsThanThereAre) {
   EXPECT_TRUE(slots[0] && slots[1] && slots[2]);
 }
 
+TEST_F(ProducerBatchTest, TakesReleasedSlotsAgainInTheOrderTheyHad) {
+  FakeDaemon daemon(socket);
+  Producer sut(options(4));
+  const auto indices = [](const std::vector<Slot>& slots) {
+    std::vector<std::uint32_t> all;
+    for (const Slot& slot : slots) {
+      all.push_back(slot.index());
+    }
+    return all;
+  };
+  std::vector<Slot> slots(4);
+  ASSERT_EQ(sut.try_acquire_many(slots), 4U);
+  const std::vector<std::uint32_t> before = indices(slots);
+  for (int round = 0; round < 2; ++round) {
+    sut.release_many(std::span(slots));
+    ASSERT_EQ(sut.try_acquire_many(slots), 4U);
+    EXPECT_EQ(indices(slots), before);
+  }
+}
+
 TEST_F(ProducerBatchTest, TakesNoMoreSlotsThanWereAskedFor) {
   FakeDaemon daemon(socket);
   Producer sut(options(4));

@@ -40,9 +40,11 @@ struct Options {
   /// How long a job may be held back for others to join its batch.
   std::chrono::nanoseconds batch_max_wait{0};
   PathRule path = PathRule::automatic;
-  /// With `automatic`: copy engines carry jobs from this size on, in batches from that size on.
+  /// With `automatic`: copy engines carry jobs from this size on, in batches from that size on, where
+  /// neighbouring slots make copies of so many bytes each.
   std::uint64_t copy_from_job_bytes = std::uint64_t{64} << 10U;
   std::uint64_t copy_from_batch_bytes = std::uint64_t{2} << 20U;
+  std::uint64_t copy_from_bytes_a_copy = std::uint64_t{1} << 20U;
   /// Device time issued beyond the running batch while several channels are served.
   std::chrono::nanoseconds ahead_max = std::chrono::milliseconds(1);
   Wait wait = Wait::adaptive;

@@ -72,7 +72,7 @@ ControlSettings control_settings(const Options& options) {
   settings.engine.max_batch_wait_ns = static_cast<std::uint64_t>(options.batch_max_wait.count());
   settings.engine.max_ahead_ns = static_cast<std::uint64_t>(options.ahead_max.count());
   settings.engine.path = {forced_path(options.path), options.copy_from_job_bytes,
-                          options.copy_from_batch_bytes};
+                          options.copy_from_batch_bytes, options.copy_from_bytes_a_copy};
   settings.idle.spin = idle_spin(options);
   if (options.wait == Options::Wait::spin) {
     // A parked channel's first job pays for two wake-ups: whoever asks to spin does not want that.

@@ -60,8 +60,9 @@ enum overlap_batch_flags {
   OVERLAP_BATCH_SIZES_ON_DEVICE = 1u
 };
 
-/* Jobs that run together: one launch, however many jobs. Items of one channel stand in the order of
- * submission, and have the same `state`. */
+/* Jobs that run together: one launch, however many jobs. Where the stage keeps a state, items of one
+ * channel stand in the order of submission and have the same `state`; otherwise they stand in any
+ * order. */
 typedef struct overlap_batch {
   uint32_t struct_bytes; /* sizeof(overlap_batch) */
   uint32_t item_stride_bytes;

@@ -111,6 +111,13 @@ DeviceStatus CudaDevice::settle(cudaError_t code) noexcept {
   return {DeviceOutcome::lost, lost_code};
 }
 
+int CudaDevice::lose(cudaError_t code) noexcept {
+  // With the code that lost it first, if it was lost before.
+  const int lost_code = settle(code).code;
+  lost_code_.store(lost_code, std::memory_order_relaxed);
+  return lost_code;
+}
+
 DeviceStatus CudaDevice::pin(std::span<std::byte> range) {
   if (const cudaError_t code = make_current(index_); code != cudaSuccess) {
     return settle(code);
@@ -220,7 +227,21 @@ DeviceStatus CudaDevice::copy(StreamId stream, std::span<const CopyRange> ranges
   if (const cudaError_t code = make_current(index_); code != cudaSuccess) {
     return settle(code);
   }
-  return settle(batch_copy_.enqueue(ranges, kind, handle(stream)));
+  for (const CopyRange& range : ranges) {
+    if (range.bytes == 0) {
+      continue;
+    }
+    const cudaError_t code =
+        range.rows == 1
+            ? cudaMemcpyAsync(range.destination, range.source, range.bytes, kind, handle(stream))
+            : cudaMemcpy2DAsync(range.destination, range.destination_pitch_bytes, range.source,
+                                range.source_pitch_bytes, range.bytes, range.rows, kind,
+                                handle(stream));
+    if (code != cudaSuccess) {
+      return settle(code);
+    }
+  }
+  return {};
 }
 
 DeviceStatus CudaDevice::clear(StreamId stream, std::span<std::byte> memory) {
@@ -294,9 +315,7 @@ EventQuery CudaDevice::query(EventId event) {
     (void)cudaGetLastError();
     return {EventState::pending, 0};
   }
-  const DeviceStatus status = settle(code);
-  return {status.outcome == DeviceOutcome::lost ? EventState::lost : EventState::failed,
-          status.code};
+  return {EventState::lost, lose(code)};
 }
 
 void CudaDevice::ring_when_over(EventId event, int eventfd) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "daemon/device/cuda_batch_copy.hpp"
 #include "daemon/device/cuda_end_words.hpp"
 #include "daemon/device/cuda_handles.hpp"
 #include "daemon/device/cuda_ring.hpp"
@@ -82,6 +81,9 @@ class CudaDevice final : public Device {
   /// Turns the result of a call into a status. On failure consumes the last error and tells a
   /// failed call from a lost context. Thread safety: any.
   DeviceStatus settle(cudaError_t code) noexcept;
+  /// Gives the device up after an error that leaves open what it still does, and consumes it.
+  /// @return the code that it is lost with
+  int lose(cudaError_t code) noexcept;
   [[nodiscard]] cudaStream_t handle(StreamId stream) const noexcept;
   [[nodiscard]] Event& at(EventId event) noexcept;
 
@@ -95,7 +97,6 @@ class CudaDevice final : public Device {
   CudaEndWords end_words_;
   CudaRing ring_;
   std::vector<CudaStream> streams_;
-  CudaBatchCopy batch_copy_;
   std::vector<Event> events_;
   std::uint64_t recording_count_ = 0;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "daemon/device/copy_range.hpp"
 #include "kernels/kernel.hpp"
 
 #include <cstddef>
@@ -30,18 +31,13 @@ struct [[nodiscard]] DeviceStatus {
   [[nodiscard]] bool ok() const noexcept { return outcome == DeviceOutcome::ok; }
 };
 
-/// A query never reads an error as "not yet".
+/// A query never reads an error as "not yet", nor one that leaves open whether the work is over as
+/// over: the work of a `failed` event touches no memory any more, that of a `lost` one may.
 enum class EventState : std::uint8_t { ready, pending, failed, lost };
 
 struct EventQuery {
   EventState state = EventState::ready;
   int code = 0;
-};
-
-struct CopyRange {
-  std::byte* destination;
-  const std::byte* source;
-  std::uint64_t bytes;
 };
 
 /// What is fixed about a device for its life.

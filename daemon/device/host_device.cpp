@@ -112,7 +112,7 @@ class HostDevice::Worker {
           task.kernel->run(task.batch);
           break;
         case Task::Kind::copy:
-          std::memcpy(task.range.destination, task.range.source, task.range.bytes);
+          copy_now(task.range);
           break;
         case Task::Kind::clear:
           std::memset(task.range.destination, 0, task.range.bytes);
@@ -199,7 +199,7 @@ DeviceStatus HostDevice::run_copies(StreamId stream, std::span<const CopyRange> 
   Stream& target = streams_[static_cast<std::size_t>(stream)];
   for (const CopyRange& range : ranges) {
     if (target.worker == nullptr) {
-      std::memcpy(range.destination, range.source, range.bytes);
+      copy_now(range);
     } else {
       Worker::Task task;
       task.kind = Worker::Task::Kind::copy;

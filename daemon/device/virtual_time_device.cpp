@@ -123,7 +123,8 @@ DeviceStatus VirtualTimeDevice::enqueue_copies(Call call, OpKind kind, StreamId 
   for (const CopyRange& range : ranges) {
     Op op;
     op.kind = kind;
-    op.duration_ns = static_cast<std::uint64_t>(cost.count());
+    // A row takes what a copy of its own would.
+    op.duration_ns = static_cast<std::uint64_t>(cost.count()) * range.rows;
     op.range = range;
     enqueue(stream, op);
   }
@@ -323,7 +324,7 @@ void VirtualTimeDevice::finish_due() {
       free_sm_count_ +=
           resources_.kernel_sm_count == 0 ? resources_.sm_count : resources_.kernel_sm_count;
     } else {
-      std::memcpy(op.range.destination, op.range.source, op.range.bytes);
+      copy_now(op.range);
       copy_engine_busy_[engine_of(op.kind)] = false;
     }
     last_end_ns_ = std::max(last_end_ns_, *op.end_ns);

@@ -20,7 +20,8 @@ struct CopyRequest {
 enum class CopyDirection : std::uint8_t { in, out };
 
 /// Appends a job's copy to a batch's: cut at the borders of pinned chunks, and joined to the last one
-/// where both sides go on without a gap, so that neighbouring slots are one copy.
+/// where both sides go on without a gap or as evenly spaced rows, within a chunk. So neighbouring slots
+/// are one copy, full or not, if their jobs come in the order of the slots.
 /// @pre the request lies within `region`
 void append_copy(std::vector<CopyRange>& ranges, CopyDirection direction,
                  const ChunkedRegion& region, const CopyRequest& request);

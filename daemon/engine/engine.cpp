@@ -409,7 +409,7 @@ void Engine::fail_stateful(const Batch& batch, int code, std::uint64_t now_ns) {
 }
 
 void Engine::retry_or_fail(const Lane::Ended& ended, std::uint64_t now_ns) {
-  // In reverse, so that the jobs stand in front of the queue in their old order.
+  // In reverse, so that the jobs stand in front of the queue in their order in the batch.
   for (auto run = ended.batch->runs.rbegin(); run != ended.batch->runs.rend(); ++run) {
     const std::span<Job* const> jobs = ended.batch->jobs_of(*run);
     for (auto entry = jobs.rbegin(); entry != jobs.rend(); ++entry) {

@@ -73,6 +73,8 @@ struct EngineCounters {
 /// One device's data path: takes submissions, forms batches, issues them on lanes, publishes
 /// completions. No thread, no clock, no lock of its own: `do_work` is the whole engine.
 /// Restricted: one thread, but for `counters`.
+/// Its buffers on the device go with it: before, nothing may be in flight (`has_work_in_flight`). On
+/// a lost device nobody knows when that is; the process ends then, without taking it apart.
 class Engine {
  public:
   /// @param load where to say how busy the device is; may be null
@@ -255,6 +257,9 @@ class Engine {
   bool drained_reported_ = false;
   bool lost_ = false;
   Batch forming_;
+  /// To work in, while the path of `forming_` is chosen.
+  std::vector<Job*> sorted_jobs_;
+  std::vector<CopyRange> planned_copies_;
   EngineCounters counters_;
 };
 

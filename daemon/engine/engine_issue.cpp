@@ -1,5 +1,6 @@
 // How an engine chooses what goes out next, and with what.
 
+#include "daemon/engine/batch_copies.hpp"
 #include "daemon/engine/engine.hpp"
 
 #include <algorithm>
@@ -189,13 +190,21 @@ void Engine::fill(FairTurns& turns, Channel& first, const Lane& lane, bool first
     // is owed more.
     turns.begin_rounds(rounds);
   }
-  forming_.path =
-      device_.properties().works_in_place
-          ? Path::copy
-          : choose_path(settings_.path,
-                        device_.properties().kernels_reach_pinned && forming_.all_pinned,
-                        job_may_be_mapped(), forming_.input_bytes / forming_.jobs.size(),
-                        forming_.input_bytes);
+  if (device_.properties().works_in_place) {
+    forming_.path = Path::copy;
+    return;
+  }
+  bool sorted = false;
+  forming_.path = choose_path(
+      settings_.path, device_.properties().kernels_reach_pinned && forming_.all_pinned,
+      job_may_be_mapped(), forming_.input_bytes / forming_.jobs.size(), forming_.input_bytes, [&] {
+        sort_by_slot(forming_, sorted_jobs_);
+        sorted = true;
+        return bytes_a_copy(forming_, planned_copies_);
+      });
+  if (forming_.path == Path::copy && !sorted) {
+    sort_by_slot(forming_, sorted_jobs_);
+  }
 }
 
 bool Engine::job_may_be_mapped() const noexcept {

@@ -1,5 +1,6 @@
 #include "daemon/engine/lane.hpp"
 
+#include "daemon/engine/batch_copies.hpp"
 #include "daemon/engine/copy_plan.hpp"
 #include "daemon/engine/lane_layout.hpp"
 #include "kernels/numeric/copy.hpp"
@@ -137,17 +138,7 @@ DeviceStatus Lane::enqueue(Buffer& buffer) {
 
 DeviceStatus Lane::enqueue_copies_in(Buffer& buffer) {
   ranges_.clear();
-  std::byte* target = buffer.areas[0].data();
-  for (const BatchRun& run : buffer.batch.runs) {
-    const ChannelView& view = run.channel->view();
-    const std::uint64_t bytes = run.plan->input_bytes;
-    for (const Job* const job : buffer.batch.jobs_of(run)) {
-      append_copy(ranges_, CopyDirection::in, run.channel->pinning().inputs,
-                  {reinterpret_cast<std::byte*>(&view.header()),
-                   view.geometry().input_offset_bytes(job->slot), target, bytes});
-      target += footprint(bytes);
-    }
-  }
+  append_input_copies(ranges_, buffer.batch, buffer.areas[0].data());
   return device_.copy_in(in_, ranges_);
 }
 

@@ -19,8 +19,9 @@
 
 namespace overlap::test {
 
-/// Longer than any work of these tests takes, shorter than a `SpinKernel` spins.
-inline constexpr std::chrono::seconds kEnough{5};
+/// Longer than any work of these tests takes, also under a checker and beside other processes on the
+/// GPU; shorter than a `SpinKernel` spins.
+inline constexpr std::chrono::seconds kEnough{30};
 
 /// Asks until `done()` is true. @return whether that came in time
 template <class Done>

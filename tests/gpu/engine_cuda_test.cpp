@@ -7,9 +7,15 @@
 #include "tests/gpu/working_engine.hpp"
 #include "tests/unit/channel_harness.hpp"
 
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace overlap::test {
@@ -38,37 +44,95 @@ class EngineCuda : public CudaFixture {
   RecordingListener listener_;
 };
 
+/// What a process of its own exits with once it has been through a test: nothing else does.
+constexpr int kBeenThrough = 43;
+constexpr const char* kExitVariable = "OVERLAP_TEST_EXITS_AFTER_EVERY_SHAPE";
+
 TEST_F(EngineCuda, EveryShapeOfLaneGivesEveryByteBack) {
+  struct Shape {
+    std::uint64_t slot_bytes;
+    std::uint64_t pin_chunk_bytes;
+    std::optional<Path> path;
+  };
   for (const LaneKind kind : {LaneKind::single, LaneKind::three}) {
-    for (const std::uint64_t slot_bytes :
-         {std::uint64_t{1}, std::uint64_t{257}, std::uint64_t{4096}, std::uint64_t{1000001}}) {
+    for (const Shape& shape : {
+             // A border in the middle of slots: copies have to be cut there.
+             Shape{1, 3 * 4096, std::nullopt},
+             Shape{257, 3 * 4096, std::nullopt},
+             Shape{4096, 3 * 4096, Path::copy},
+             Shape{1'000'001, 3 * 4096, Path::copy},
+             // Slots that are not full, evenly apart: rows.
+             Shape{100'001, 16U << 20U, Path::copy},
+         }) {
       EngineSettings settings;
       settings.lane_kind = kind;
+      settings.path.only = shape.path;
       PinnedProducer producer(device(), 1, "copy",
                               {.slot_count = 16,
-                               .input_bytes = slot_bytes,
-                               .output_bytes = slot_bytes,
-                               // A border in the middle of slots: copies have to be cut there.
-                               .pin_chunk_bytes = 3 * 4096},
+                               .input_bytes = shape.slot_bytes,
+                               .output_bytes = shape.slot_bytes,
+                               .pin_chunk_bytes = shape.pin_chunk_bytes},
                               registry_);
       Engine sut(device(), settings, listener_);
       sut.add(producer->make_channel(), 0);
-      for (std::uint32_t round = 0; round < 3; ++round) {
+      for (std::uint32_t round = 0; round < 6; ++round) {
+        SCOPED_TRACE(::testing::Message()
+                     << "slot bytes " << shape.slot_bytes << ", round " << round);
         for (std::uint32_t slot = 0; slot < 16; ++slot) {
-          producer->submit_filled(round * 16 + slot + 1, slot,
-                                  slot_bytes - (slot % 2) * (slot_bytes / 3));
+          // By turns of two sizes, of one, and of one in descending order.
+          const std::uint32_t at = round % 3 == 2 ? 15 - slot : slot;
+          const bool is_short = round % 3 == 0 && at % 2 == 1;
+          producer->submit_filled(round * 16 + slot + 1, at,
+                                  shape.slot_bytes - (is_short ? shape.slot_bytes / 3 : 0));
         }
         const std::vector<CompletionEntry> ended = run_until(sut, producer, 16);
-        ASSERT_EQ(ended.size(), 16U) << "slot bytes " << slot_bytes << ", round " << round;
+        ASSERT_EQ(ended.size(), 16U);
         for (const CompletionEntry& entry : ended) {
           ASSERT_EQ(static_cast<JobStatus>(entry.status), JobStatus::ok);
           ASSERT_TRUE(producer->output_is_copy(entry.job_id, entry.slot, entry.output_bytes))
-              << "slot bytes " << slot_bytes << ", job " << entry.job_id;
+              << "job " << entry.job_id;
         }
       }
     }
   }
   EXPECT_TRUE(listener_.lost_codes.empty());
+  if (std::getenv(kExitVariable) != nullptr && !HasFailure()) {
+    ::_exit(kBeenThrough);
+  }
+}
+
+/// This program again, for the test above alone. @return 0 if it could not be started
+pid_t another_process() {
+  std::string program = "/proc/self/exe";
+  std::string filter = "--gtest_filter=EngineCuda.EveryShapeOfLaneGivesEveryByteBack";
+  std::string brief = "--gtest_brief=1";
+  std::string variable = std::string(kExitVariable) + "=1";
+  std::array<char*, 4> arguments = {program.data(), filter.data(), brief.data(), nullptr};
+  // Without what tells this process which part of the tests is its own.
+  std::vector<char*> environment = {variable.data()};
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!std::string_view(*entry).starts_with("GTEST_")) {
+      environment.push_back(*entry);
+    }
+  }
+  environment.push_back(nullptr);
+  pid_t process = 0;
+  return ::posix_spawn(&process, program.c_str(), nullptr, nullptr, arguments.data(),
+                       environment.data()) == 0
+             ? process
+             : 0;
+}
+
+TEST_F(EngineCuda, GivesEveryByteBackBesideOtherProcessesOnTheGpu) {
+  // The GPU takes turns with its processes, in the middle of their copies.
+  std::vector<pid_t> processes(10);
+  std::ranges::generate(processes, another_process);
+  for (const pid_t process : processes) {
+    int status = 0;
+    EXPECT_TRUE(process != 0 && ::waitpid(process, &status, 0) == process && WIFEXITED(status) &&
+                WEXITSTATUS(status) == kBeenThrough)
+        << "status " << status;
+  }
 }
 
 TEST_F(EngineCuda, APipelineOfSeveralKernelsEqualsItsReference) {

@@ -206,6 +206,29 @@ TEST_F(EnginePathsCuda, CopyEnginesCarryLargeJobsAndKernelsSmallOnes) {
   EXPECT_EQ(sut.counters().batches_gathered, 0U);
 }
 
+TEST_F(EnginePathsCuda, SlotsOfAnUnpinnedChannelAreRowsAsWell) {
+  ChannelHarness unpinned(9, {"copy"}, {.slot_count = 8, .pinned = false}, &registry_);
+  Engine sut(device(), {}, listener_);
+  sut.add(unpinned.make_channel(), monotonic_now_ns());
+  for (const std::uint64_t bytes : {std::uint64_t{4096}, std::uint64_t{1001}, std::uint64_t{1}}) {
+    SCOPED_TRACE(bytes);
+    for (const std::uint32_t slot : {7U, 5U, 3U, 1U}) {
+      unpinned.submit_filled(slot + 1, slot, bytes);
+    }
+    std::vector<CompletionEntry> ended;
+    ASSERT_TRUE(WorkingEngine(sut, device(), listener_).until([&] {
+      for (const CompletionEntry& entry : unpinned.collect()) {
+        ended.push_back(entry);
+      }
+      return ended.size() == 4;
+    }));
+    for (const CompletionEntry& entry : ended) {
+      EXPECT_EQ(static_cast<JobStatus>(entry.status), JobStatus::ok);
+      EXPECT_TRUE(unpinned.output_is_copy(entry.job_id, entry.slot, entry.output_bytes));
+    }
+  }
+}
+
 TEST_F(EnginePathsCuda, AnUnpinnedChannelIsCopiedBesideAMappedOne) {
   ChannelHarness unpinned(9, {"copy"}, {.slot_count = 8, .pinned = false}, &registry_);
   Producers made = producers(1, "copy", {.slot_count = 8});

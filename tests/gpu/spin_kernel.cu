@@ -12,7 +12,7 @@
 namespace overlap::test {
 namespace {
 
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kPatience{60};
 
 __device__ std::uint64_t nanoseconds() {
   std::uint64_t now = 0;

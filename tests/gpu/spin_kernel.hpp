@@ -15,7 +15,7 @@ struct SpinWord {
 };
 
 /// Waits until it is released, then copies input to output: a kernel that is certainly running for
-/// as long as a test wants. Gives up after about ten seconds; its items then end as
+/// as long as a test wants. Gives up after about a minute; its items then end as
 /// `OVERLAP_ITEM_FAILED` with their outputs untouched, so that a failing test cannot hang the GPU.
 class SpinKernel final : public Kernel {
  public:

@@ -1,5 +1,6 @@
 #include "daemon/engine/engine.hpp"
 
+#include "kernels/batch_items.hpp"
 #include "tests/unit/copied_jobs.hpp"
 #include "tests/unit/engine_harness.hpp"
 #include "tests/unit/forwarding_device.hpp"
@@ -394,11 +395,11 @@ class PoisonedDevice final : public ForwardingDevice {
 
   using ForwardingDevice::ForwardingDevice;
   DeviceStatus launch(StreamId stream, const Kernel& kernel, const overlap_batch& batch) override {
-    const auto* const end = batch.items + batch.item_count;
-    return std::any_of(batch.items, end,
-                       [](const auto& item) { return item.input_bytes == kPoisonBytes; })
-               ? kFault
-               : ForwardingDevice::launch(stream, kernel, batch);
+    bool is_poisoned = false;
+    for (std::uint32_t i = 0; i < batch.item_count; ++i) {
+      is_poisoned = is_poisoned || item_at(batch, i).input_bytes == kPoisonBytes;
+    }
+    return is_poisoned ? kFault : ForwardingDevice::launch(stream, kernel, batch);
   }
 };
 

@@ -3,7 +3,7 @@
 #include "daemon/device/virtual_time_device.hpp"
 #include "kernels/batch_items.hpp"
 #include "tests/unit/channel_harness.hpp"
-#include "tests/unit/forwarding_device.hpp"
+#include "tests/unit/copy_recorder.hpp"
 #include "tests/unit/scripted_kernels.hpp"
 
 #include <gtest/gtest.h>
@@ -18,26 +18,8 @@ namespace {
 using namespace std::chrono_literals;
 using Call = VirtualTimeDevice::Call;
 using testing::ChannelHarness;
-using testing::ForwardingDevice;
+using testing::CopyRecorder;
 using testing::ScriptedKernel;
-
-/// Keeps the copies that the lane asked for.
-class CopyRecorder final : public ForwardingDevice {
- public:
-  using ForwardingDevice::ForwardingDevice;
-
-  DeviceStatus copy_in(StreamId stream, std::span<const CopyRange> ranges) override {
-    ins.assign(ranges.begin(), ranges.end());
-    return ForwardingDevice::copy_in(stream, ranges);
-  }
-  DeviceStatus copy_out(StreamId stream, std::span<const CopyRange> ranges) override {
-    outs.assign(ranges.begin(), ranges.end());
-    return ForwardingDevice::copy_out(stream, ranges);
-  }
-
-  std::vector<CopyRange> ins;
-  std::vector<CopyRange> outs;
-};
 
 /// A producer and the daemon's end of its channel, without an engine.
 class Feed {
@@ -206,14 +188,18 @@ TEST(Lane, CopiesExactlyTheJobsBytes) {
   Lane sut(recorder, {.max_batch_jobs = 16});
   Batch batch = feed.batch(2, 1000);
   sut.issue(batch);
-  ASSERT_EQ(recorder.ins.size(), 2U);
-  ASSERT_EQ(recorder.outs.size(), 2U);
-  for (std::uint32_t slot = 0; slot < 2; ++slot) {
-    EXPECT_EQ(recorder.ins[slot].source, feed.producer.view().input(slot).data());
-    EXPECT_EQ(recorder.ins[slot].bytes, 1000U);
-    EXPECT_EQ(recorder.outs[slot].destination, feed.producer.view().output(slot).data());
-    EXPECT_EQ(recorder.outs[slot].bytes, 500U);
-  }
+  // One copy each way, a row a job.
+  ASSERT_EQ(recorder.ins.size(), 1U);
+  ASSERT_EQ(recorder.outs.size(), 1U);
+  const ChannelView& view = feed.producer.view();
+  EXPECT_EQ(recorder.ins[0].source, view.input(0).data());
+  EXPECT_EQ(recorder.ins[0].bytes, 1000U);
+  EXPECT_EQ(recorder.ins[0].rows, 2U);
+  EXPECT_EQ(recorder.ins[0].source_pitch_bytes, view.geometry().input_stride_bytes);
+  EXPECT_EQ(recorder.outs[0].destination, view.output(0).data());
+  EXPECT_EQ(recorder.outs[0].bytes, 500U);
+  EXPECT_EQ(recorder.outs[0].rows, 2U);
+  EXPECT_EQ(recorder.outs[0].destination_pitch_bytes, view.geometry().output_stride_bytes);
   run(device);
   feed.expect_results(2, 1000);
 }
@@ -230,7 +216,8 @@ TEST(Lane, NoCopyCrossesTheBorderOfAPinnedChunk) {
   const std::byte* const first = feed.producer.view().input(0).data();
   for (const CopyRange& range : recorder.ins) {
     const auto begin = static_cast<std::uint64_t>(range.source - first);
-    EXPECT_EQ(begin / 4096, (begin + range.bytes - 1) / 4096);
+    const std::uint64_t extent = (range.rows - 1) * range.source_pitch_bytes + range.bytes;
+    EXPECT_EQ(begin / 4096, (begin + extent - 1) / 4096);
   }
   run(device);
   feed.expect_results(16, 768);

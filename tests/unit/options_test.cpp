@@ -69,6 +69,7 @@ TEST(Options, AreTheDefaultsOfTheStructWithoutArguments) {
   EXPECT_EQ(sut.path, defaults.path);
   EXPECT_EQ(sut.copy_from_job_bytes, defaults.copy_from_job_bytes);
   EXPECT_EQ(sut.copy_from_batch_bytes, defaults.copy_from_batch_bytes);
+  EXPECT_EQ(sut.copy_from_bytes_a_copy, defaults.copy_from_bytes_a_copy);
   EXPECT_EQ(sut.ahead_max, defaults.ahead_max);
   EXPECT_EQ(sut.wait, defaults.wait);
   EXPECT_EQ(sut.kernel_sources, defaults.kernel_sources);
@@ -115,6 +116,7 @@ TEST(Options, AreAllReadFromTheCommandLine) {
                                              "--path=gather",
                                              "--copy-from-job-bytes=256KiB",
                                              "--copy-from-batch-bytes=3MiB",
+                                             "--copy-from-bytes-a-copy=5MiB",
                                              "--ahead-max=2ms",
                                              "--wait=sleep",
                                              "--kernel-source=/k/a.cu",
@@ -157,6 +159,7 @@ TEST(Options, AreAllReadFromTheCommandLine) {
   EXPECT_EQ(sut.path, Options::PathRule::gather);
   EXPECT_EQ(sut.copy_from_job_bytes, 262'144U);
   EXPECT_EQ(sut.copy_from_batch_bytes, 3'145'728U);
+  EXPECT_EQ(sut.copy_from_bytes_a_copy, 5'242'880U);
   EXPECT_EQ(sut.ahead_max, 2ms);
   EXPECT_EQ(sut.wait, Options::Wait::sleep);
   EXPECT_EQ(sut.kernel_sources, std::vector<std::string>{"/k/a.cu"});
@@ -273,6 +276,7 @@ TEST(Options, RefuseACommandLineThatCouldMeanSomethingElse) {
            {{"--path=fast"}, "path", "auto, copy, mapped, gather"},
            {{"--copy-from-job-bytes=0"}, "copy-from-job-bytes", "'0'"},
            {{"--copy-from-batch-bytes=1 M"}, "copy-from-batch-bytes", "'1 M'"},
+           {{"--copy-from-bytes-a-copy=0"}, "copy-from-bytes-a-copy", "'0'"},
            {{"--ahead-max=-1ms"}, "ahead-max", "'-1ms'"},
            {{"--wait=never"}, "wait", "spin, adaptive, sleep"},
            {{"--log-level=loud"}, "log-level", "trace"},
@@ -383,7 +387,7 @@ TEST(Options, AreDescribedWithValueAndOrigin) {
   const ConfigFixture file("depth = 3\n");
   const std::string sut =
       describe(load_options({"--config", file.path(), "--print-config", "--lanes=4"}));
-  EXPECT_NE(sut.find("\nlanes                 = 4"), std::string::npos) << sut;
+  EXPECT_NE(sut.find("\nlanes                  = 4"), std::string::npos) << sut;
   EXPECT_NE(sut.find("(command line)\n"), std::string::npos) << sut;
   EXPECT_NE(sut.find("(" + file.path() + ":1)\n"), std::string::npos) << sut;
   EXPECT_NE(sut.find("(default)\n"), std::string::npos) << sut;

@@ -89,11 +89,13 @@ TEST(RunSettings, CarryPathsTurnsAndWaitingToTheEngine) {
   options.ahead_max = 4ms;
   options.copy_from_job_bytes = 5 * kMiB;
   options.copy_from_batch_bytes = 6 * kMiB;
+  options.copy_from_bytes_a_copy = 7 * kMiB;
   const EngineSettings sut = control_settings(options).engine;
   EXPECT_EQ(sut.max_batch_wait_ns, 3000U);
   EXPECT_EQ(sut.max_ahead_ns, 4'000'000U);
   EXPECT_EQ(sut.path.copy_from_job_bytes, 5 * kMiB);
   EXPECT_EQ(sut.path.copy_from_batch_bytes, 6 * kMiB);
+  EXPECT_EQ(sut.path.copy_from_bytes_a_copy, 7 * kMiB);
 }
 
 TEST(RunSettings, ForceAPathOnlyWhereOneIsNamed) {

@@ -90,13 +90,12 @@ const std::array kSettings{
                   [](std::string_view text, Options& o) {
                     o.copy_from_batch_bytes = read_bytes(text, 1, kTiB);
                   }},
-    OptionSetting{
-        "copy-from-bytes-a-copy", "1MiB",
-        "path auto: and only where a copy carries so much on average; evenly spaced slots "
-        "are one copy",
-        [](std::string_view text, Options& o) {
-          o.copy_from_bytes_a_copy = read_bytes(text, 1, kTiB);
-        }},
+    OptionSetting{"copy-from-bytes-a-copy", "1MiB",
+                  "path auto: and only where a copy, within a pin-chunk, carries so much on "
+                  "average; evenly spaced slots are one copy",
+                  [](std::string_view text, Options& o) {
+                    o.copy_from_bytes_a_copy = read_bytes(text, 1, kTiB);
+                  }},
     OptionSetting{"ahead-max", "1ms",
                   "device time issued beyond the running batch while several producers are served, "
                   "and of one batch",

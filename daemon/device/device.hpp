@@ -32,7 +32,8 @@ struct [[nodiscard]] DeviceStatus {
 };
 
 /// A query never reads an error as "not yet", nor one that leaves open whether the work is over as
-/// over: the work of a `failed` event touches no memory any more, that of a `lost` one may.
+/// over: the work of a `failed` event touches no memory any more, that of a `lost` one may. Of the
+/// devices here only `VirtualTimeDevice` knows the first.
 enum class EventState : std::uint8_t { ready, pending, failed, lost };
 
 struct EventQuery {

@@ -61,14 +61,19 @@ struct Batch {
     close_run(channel, *job.plan, 1, job.cost_ns);
   }
 
+  /// Adds a run behind the others, to the last one if that is of the same channel and plan.
+  void append_run(const BatchRun& run) {
+    if (!runs.empty() && runs.back().channel == run.channel && runs.back().plan == run.plan) {
+      runs.back().count += run.count;
+    } else {
+      runs.push_back(run);
+    }
+  }
+
   /// Takes account of the last `count` jobs: of one channel, with one plan.
   void close_run(Channel& channel, PlanCache::Entry& plan, std::uint32_t count,
                  std::uint64_t job_cost_ns) {
-    if (!runs.empty() && runs.back().channel == &channel && runs.back().plan == &plan) {
-      runs.back().count += count;
-    } else {
-      runs.push_back({&channel, &plan, static_cast<std::uint32_t>(jobs.size()) - count, count});
-    }
+    append_run({&channel, &plan, static_cast<std::uint32_t>(jobs.size()) - count, count});
     input_bytes += count * plan.input_bytes;
     batch_bytes += count * plan.batch_bytes;
     largest_input_bytes = std::max(largest_input_bytes, plan.input_bytes);

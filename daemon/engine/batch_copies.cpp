@@ -9,44 +9,33 @@
 #include <utility>
 
 namespace overlap {
-
 namespace {
 
-bool go_together(const BatchRun& a, const BatchRun& b) noexcept {
-  return a.channel == b.channel && a.plan == b.plan;
-}
-
-void join_runs(Batch& batch, std::vector<Job*>& jobs) {
-  std::ranges::sort(batch.runs, {}, [](const BatchRun& run) {
+/// Makes one run of all the jobs of a channel that have one plan.
+void join_runs(Batch& batch, SortScratch& scratch) {
+  std::swap(batch.jobs, scratch.jobs);
+  std::swap(batch.runs, scratch.runs);
+  batch.jobs.clear();
+  batch.runs.clear();
+  std::ranges::sort(scratch.runs, {}, [](const BatchRun& run) {
     return std::tuple(run.channel->id(), run.plan->input_bytes, run.first_index);
   });
-  std::swap(batch.jobs, jobs);
-  batch.jobs.clear();
-  auto last = batch.runs.begin();
-  for (auto run = batch.runs.begin(); run != batch.runs.end(); ++run) {
-    const auto first = jobs.begin() + run->first_index;
-    run->first_index = static_cast<std::uint32_t>(batch.jobs.size());
-    batch.jobs.insert(batch.jobs.end(), first, first + run->count);
-    if (run == last) {
-      continue;
-    }
-    if (go_together(*last, *run)) {
-      last->count += run->count;
-    } else {
-      *++last = *run;
-    }
+  for (const BatchRun& run : scratch.runs) {
+    const auto first = scratch.jobs.begin() + run.first_index;
+    batch.append_run(
+        {run.channel, run.plan, static_cast<std::uint32_t>(batch.jobs.size()), run.count});
+    batch.jobs.insert(batch.jobs.end(), first, first + run.count);
   }
-  batch.runs.erase(last + 1, batch.runs.end());
 }
 
 }  // namespace
 
-void sort_by_slot(Batch& batch, std::vector<Job*>& work) {
+void sort_by_slot(Batch& batch, SortScratch& scratch) {
   if (batch.pipeline->is_stateful()) {
     return;
   }
   if (batch.runs.size() > 1) {
-    join_runs(batch, work);
+    join_runs(batch, scratch);
   }
   for (const BatchRun& run : batch.runs) {
     const std::span jobs = std::span(batch.jobs).subspan(run.first_index, run.count);
@@ -70,12 +59,12 @@ void append_input_copies(std::vector<CopyRange>& ranges, const Batch& batch, std
   }
 }
 
-std::uint64_t bytes_a_copy(const Batch& batch, std::vector<CopyRange>& work) {
-  work.clear();
+std::uint64_t bytes_a_copy(const Batch& batch, std::vector<CopyRange>& scratch) {
+  scratch.clear();
   // Where they would go on the device makes no difference, but that jobs lie one behind the other.
   auto* const anywhere = reinterpret_cast<std::byte*>(std::uintptr_t{1} << 40U);
-  append_input_copies(work, batch, anywhere);
-  return std::max<std::uint64_t>(batch.input_bytes / std::max<std::size_t>(work.size(), 1), 1);
+  append_input_copies(scratch, batch, anywhere);
+  return batch.input_bytes / scratch.size();
 }
 
 }  // namespace overlap

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "daemon/engine/batch_copies.hpp"
 #include "daemon/engine/channel.hpp"
 #include "daemon/engine/engine_load.hpp"
 #include "daemon/engine/fair_turns.hpp"
@@ -73,8 +74,8 @@ struct EngineCounters {
 /// One device's data path: takes submissions, forms batches, issues them on lanes, publishes
 /// completions. No thread, no clock, no lock of its own: `do_work` is the whole engine.
 /// Restricted: one thread, but for `counters`.
-/// Its buffers on the device go with it: before, nothing may be in flight (`has_work_in_flight`). On
-/// a lost device nobody knows when that is; the process ends then, without taking it apart.
+/// @pre of the destructor: no work in flight (`has_work_in_flight`), as its device buffers go with it.
+/// After a loss that is never known: the process is left instead.
 class Engine {
  public:
   /// @param load where to say how busy the device is; may be null
@@ -199,6 +200,8 @@ class Engine {
   void fill(FairTurns& turns, Channel& first, const Lane& lane, bool first_only,
             std::uint64_t now_ns);
   void fill_from(Channel& channel, std::uint32_t max_jobs, std::uint64_t now_ns);
+  /// Chooses the path of `forming_`, and puts its jobs in the order that suits it.
+  void choose_way();
   /// How many more jobs of a size the batch, its bounds and the channel's credit have room for.
   [[nodiscard]] std::uint32_t jobs_that_fit(Channel& channel, std::uint64_t job_bytes,
                                             std::uint32_t cost_ns,
@@ -257,9 +260,8 @@ class Engine {
   bool drained_reported_ = false;
   bool lost_ = false;
   Batch forming_;
-  /// To work in, while the path of `forming_` is chosen.
-  std::vector<Job*> sorted_jobs_;
-  std::vector<CopyRange> planned_copies_;
+  SortScratch sort_scratch_;
+  std::vector<CopyRange> copies_scratch_;
   EngineCounters counters_;
 };
 

@@ -190,20 +190,25 @@ void Engine::fill(FairTurns& turns, Channel& first, const Lane& lane, bool first
     // is owed more.
     turns.begin_rounds(rounds);
   }
-  if (device_.properties().works_in_place) {
+  choose_way();
+}
+
+void Engine::choose_way() {
+  const DeviceProperties& device = device_.properties();
+  if (device.works_in_place) {
     forming_.path = Path::copy;
     return;
   }
-  bool sorted = false;
-  forming_.path = choose_path(
-      settings_.path, device_.properties().kernels_reach_pinned && forming_.all_pinned,
-      job_may_be_mapped(), forming_.input_bytes / forming_.jobs.size(), forming_.input_bytes, [&] {
-        sort_by_slot(forming_, sorted_jobs_);
-        sorted = true;
-        return bytes_a_copy(forming_, planned_copies_);
-      });
-  if (forming_.path == Path::copy && !sorted) {
-    sort_by_slot(forming_, sorted_jobs_);
+  const auto sorted_bytes_a_copy = [&] {
+    sort_by_slot(forming_, sort_scratch_);
+    return bytes_a_copy(forming_, copies_scratch_);
+  };
+  forming_.path = choose_path(settings_.path, device.kernels_reach_pinned && forming_.all_pinned,
+                              job_may_be_mapped(), forming_.input_bytes / forming_.jobs.size(),
+                              forming_.input_bytes, sorted_bytes_a_copy);
+  if (forming_.path == Path::copy) {
+    // Also where nothing had to be asked.
+    sort_by_slot(forming_, sort_scratch_);
   }
 }
 

@@ -13,7 +13,8 @@ namespace overlap {
 struct PathSettings {
   /// The path of every batch that can take it; empty: by size.
   std::optional<Path> only;
-  /// Jobs below go by kernels, however many there are.
+  /// Jobs below go by kernels, however many there are: copied one by one, 64 KiB have a quarter of the
+  /// link (H200), and less have less.
   std::uint64_t copy_from_job_bytes = 64U << 10U;
   /// Batches below do, however large their jobs are: few bytes are latency, not throughput.
   std::uint64_t copy_from_batch_bytes = 2U << 20U;

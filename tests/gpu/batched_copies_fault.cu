@@ -2,7 +2,8 @@
 //
 //   batched_copies_fault COPIES_IN_A_CALL [PROCESSES] [SECONDS]
 //
-// Every process sends 16 MiB to the GPU and back, over and over, cut into copies of 12 KiB, and compares.
+// Every process sends 16 MB to the GPU and back, over and over, on four streams, and compares. Host memory
+// is pinned in ranges of 12 KiB whose borders cut the bytes into copies of 4 and 8 KiB: some 650 a batch.
 // COPIES_IN_A_CALL 1 makes them with cudaMemcpyAsync, 0 all of a batch with one call. Exits with how
 // many processes got wrong bytes or lost their context. daemon/device/README.md has what came of it.
 
@@ -24,7 +25,7 @@ namespace {
 
 constexpr std::size_t kJobBytes = 1'000'001;
 constexpr std::size_t kSlotBytes = 245 * 4096;
-constexpr std::size_t kCopyBytes = 3 * 4096;
+constexpr std::size_t kPinnedBytes = 3 * 4096;
 constexpr std::size_t kStreams = 4;
 constexpr std::size_t kJobsOfAStream = 4;
 constexpr std::size_t kSideBytes = kStreams * kJobsOfAStream * kSlotBytes;
@@ -82,7 +83,7 @@ struct Stream {
   Copies out;
 };
 
-/// Both sides of the link in one mapping, pinned copy by copy; kept alive until the process ends.
+/// What goes out and, behind it, what comes back; kept until the process ends.
 std::byte* pinned_area() {
   void* const area =
       ::mmap(nullptr, 2 * kSideBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -90,9 +91,9 @@ std::byte* pinned_area() {
     end("mmap", "no memory");
   }
   auto* const bytes = static_cast<std::byte*>(area);
-  for (std::size_t at = 0; at < 2 * kSideBytes; at += kCopyBytes) {
+  for (std::size_t at = 0; at < 2 * kSideBytes; at += kPinnedBytes) {
     expect_success("cudaHostRegister",
-                   cudaHostRegister(bytes + at, std::min(kCopyBytes, 2 * kSideBytes - at),
+                   cudaHostRegister(bytes + at, std::min(kPinnedBytes, 2 * kSideBytes - at),
                                     cudaHostRegisterPortable | cudaHostRegisterMapped));
   }
   return bytes;
@@ -110,9 +111,10 @@ Stream make_stream(std::byte* area, std::size_t index) {
     for (std::size_t done = 0; done < kJobBytes;) {
       std::byte* const host = area + slot + done;
       std::byte* const there = static_cast<std::byte*>(device) + job * kSlotBytes + done;
-      // No copy crosses from one pinned range to the next, on either side.
-      const std::size_t bytes = std::min({kJobBytes - done, kCopyBytes - (slot + done) % kCopyBytes,
-                                          kCopyBytes - (kSideBytes + slot + done) % kCopyBytes});
+      // No copy crosses from one pinned range to the next, on either side: theirs do not begin alike.
+      const std::size_t bytes =
+          std::min({kJobBytes - done, kPinnedBytes - (slot + done) % kPinnedBytes,
+                    kPinnedBytes - (kSideBytes + slot + done) % kPinnedBytes});
       made.in.add(there, host, bytes);
       made.out.add(host + kSideBytes, there, bytes);
       done += bytes;
@@ -167,8 +169,12 @@ int main(int argc, char** argv) {
   const auto processes = static_cast<int>(argument(2, 10));
   for (int i = 0; i < processes; ++i) {
     // Before CUDA is there: a context does not outlive a fork.
-    if (::fork() == 0) {
+    const pid_t process = ::fork();
+    if (process == 0) {
       run(in_a_call == 0 ? kSideBytes : in_a_call, argument(3, 8));
+    }
+    if (process < 0) {
+      end("fork", "no more processes");
     }
   }
   int failed = 0;

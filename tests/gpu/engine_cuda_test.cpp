@@ -7,15 +7,18 @@
 #include "tests/gpu/working_engine.hpp"
 #include "tests/unit/channel_harness.hpp"
 
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace overlap::test {
@@ -56,10 +59,12 @@ TEST_F(EngineCuda, EveryShapeOfLaneGivesEveryByteBack) {
   };
   for (const LaneKind kind : {LaneKind::single, LaneKind::three}) {
     for (const Shape& shape : {
-             // A border in the middle of slots: copies have to be cut there.
+             // In the slots themselves.
              Shape{1, 3 * 4096, std::nullopt},
              Shape{257, 3 * 4096, std::nullopt},
+             // Three slots to a pinned chunk: a copy ends there.
              Shape{4096, 3 * 4096, Path::copy},
+             // Borders in the middle of slots: copies have to be cut there.
              Shape{1'000'001, 3 * 4096, Path::copy},
              // Slots that are not full, evenly apart: rows.
              Shape{100'001, 16U << 20U, Path::copy},
@@ -123,15 +128,27 @@ pid_t another_process() {
              : 0;
 }
 
+/// Waits for a process, and ends it if that takes too long. @return its status, as `waitpid` has it
+int status_of(pid_t process, std::chrono::steady_clock::time_point give_up) {
+  int status = 0;
+  while (::waitpid(process, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > give_up) {
+      ::kill(process, SIGKILL);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return status;
+}
+
 TEST_F(EngineCuda, GivesEveryByteBackBesideOtherProcessesOnTheGpu) {
   // The GPU takes turns with its processes, in the middle of their copies.
   std::vector<pid_t> processes(10);
   std::ranges::generate(processes, another_process);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(4);
   for (const pid_t process : processes) {
-    int status = 0;
-    EXPECT_TRUE(process != 0 && ::waitpid(process, &status, 0) == process && WIFEXITED(status) &&
-                WEXITSTATUS(status) == kBeenThrough)
-        << "status " << status;
+    EXPECT_NE(process, 0);
+    const int status = process == 0 ? 0 : status_of(process, give_up);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == kBeenThrough) << "status " << status;
   }
 }
 

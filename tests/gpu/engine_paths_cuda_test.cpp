@@ -206,7 +206,7 @@ TEST_F(EnginePathsCuda, CopyEnginesCarryLargeJobsAndKernelsSmallOnes) {
   EXPECT_EQ(sut.counters().batches_gathered, 0U);
 }
 
-TEST_F(EnginePathsCuda, SlotsOfAnUnpinnedChannelAreRowsAsWell) {
+TEST_F(EnginePathsCuda, EvenlySpacedSlotsOfAnUnpinnedChannelComeBackRight) {
   ChannelHarness unpinned(9, {"copy"}, {.slot_count = 8, .pinned = false}, &registry_);
   Engine sut(device(), {}, listener_);
   sut.add(unpinned.make_channel(), monotonic_now_ns());

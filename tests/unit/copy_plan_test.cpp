@@ -109,11 +109,6 @@ TEST(CopyPlan, RowsLieNoFartherApartThanACopyTakes) {
   EXPECT_EQ(plan_of(region, 1000, 1024, {4096, 4096 + apart}).size(), 2U);
 }
 
-TEST(CopyPlan, SlotsInDescendingOrderAreCopiesOfTheirOwn) {
-  const ChunkedRegion region{4096, 65'536, 65'536};
-  EXPECT_EQ(plan_of(region, 1000, 1024, {20'480, 12'288, 4096}).size(), 3U);
-}
-
 TEST(CopyPlan, OverlappingRowsOfRepeatedSlotsAreNotMade) {
   // The same slot twice, as no batch has it: still two copies, of one place.
   const ChunkedRegion region{4096, 65'536, 65'536};

@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
+#include <chrono>
 #include <cstddef>
-#include <memory>
+#include <cstdint>
 #include <vector>
 
 namespace overlap {

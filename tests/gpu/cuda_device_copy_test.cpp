@@ -18,7 +18,7 @@ constexpr std::size_t kBytes = std::size_t{1} << 20U;
 constexpr std::byte kUntouched{0xc5};
 
 /// Two pinned areas and one of the device between them.
-class CudaCopyTest : public CudaFixture {
+class CudaDeviceCopyTest : public CudaFixture {
  protected:
   void SetUp() override {
     CudaFixture::SetUp();
@@ -96,24 +96,24 @@ class CudaCopyTest : public CudaFixture {
   EventId over_{};
 };
 
-TEST_F(CudaCopyTest, CopiesNothing) {
+TEST_F(CudaDeviceCopyTest, CopiesNothing) {
   EXPECT_TRUE(carries({}));
   expect_carried({});
 }
 
-TEST_F(CudaCopyTest, CopiesOneRange) {
+TEST_F(CudaDeviceCopyTest, CopiesOneRange) {
   const std::vector<Piece> pieces = {{.from = 100, .bytes = 5001, .to = 77}};
   ASSERT_TRUE(carries(pieces));
   expect_carried(pieces);
 }
 
-TEST_F(CudaCopyTest, CopiesRowsOfAnySizeBothWays) {
+TEST_F(CudaDeviceCopyTest, CopiesRowsOfAnySizeBothWays) {
   for (const std::size_t bytes : {1U, 3U, 256U, 4095U, 4096U, 60'001U}) {
     for (const std::size_t gap : {0U, 1U, 255U, 4096U}) {
       for (const std::size_t rows : {1U, 2U, 3U, 15U}) {
         SCOPED_TRACE(::testing::Message() << rows << " rows of " << bytes << " and " << gap);
         std::ranges::fill(target_->span(), kUntouched);
-        // Other gaps on each side, none at all on one of them.
+        // Other gaps on each of the three sides.
         const std::vector<Piece> pieces = {{.from = 11,
                                             .bytes = bytes,
                                             .to = 5,
@@ -127,8 +127,8 @@ TEST_F(CudaCopyTest, CopiesRowsOfAnySizeBothWays) {
   }
 }
 
-TEST_F(CudaCopyTest, CopiesRowsWhoseLastOneEndsWithItsMemory) {
-  // A row more of that pitch would lie beyond the pinned range, and beyond what is mapped.
+TEST_F(CudaDeviceCopyTest, CopiesRowsWhoseLastOneEndsWithItsMemory) {
+  // A whole pitch for the last row as well would reach beyond the pinned ranges.
   constexpr std::size_t kRows = 4;
   constexpr std::size_t kRowBytes = 1001;
   constexpr std::size_t kPitchBytes = 8192;
@@ -147,7 +147,7 @@ TEST_F(CudaCopyTest, CopiesRowsWhoseLastOneEndsWithItsMemory) {
                    .to_pitch = kPitchBytes}});
 }
 
-TEST_F(CudaCopyTest, CopiesRowsOfMemoryThatIsNotPinned) {
+TEST_F(CudaDeviceCopyTest, CopiesRowsOfMemoryThatIsNotPinned) {
   std::vector<std::byte> pageable(source_->span().begin(), source_->span().end());
   std::vector<std::byte> back(kBytes, kUntouched);
   const std::vector<Piece> pieces = {
@@ -159,7 +159,7 @@ TEST_F(CudaCopyTest, CopiesRowsOfMemoryThatIsNotPinned) {
   expect_carried(pieces);
 }
 
-TEST_F(CudaCopyTest, CopiesManyRangesOfAnySizeBothWays) {
+TEST_F(CudaDeviceCopyTest, CopiesManyRangesOfAnySizeBothWays) {
   for (const std::size_t count : {2U, 3U, 100U, 1000U}) {
     std::ranges::fill(target_->span(), kUntouched);
     std::vector<Piece> pieces;
@@ -175,7 +175,7 @@ TEST_F(CudaCopyTest, CopiesManyRangesOfAnySizeBothWays) {
   }
 }
 
-TEST_F(CudaCopyTest, LeavesEmptyRangesOut) {
+TEST_F(CudaDeviceCopyTest, LeavesEmptyRangesOut) {
   for (const std::vector<Piece>& pieces : {
            std::vector<Piece>{{0, 0, 0}},
            std::vector<Piece>{{0, 0, 0}, {10, 0, 10}},
@@ -189,7 +189,7 @@ TEST_F(CudaCopyTest, LeavesEmptyRangesOut) {
   EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
 }
 
-TEST_F(CudaCopyTest, CopiesEveryRangeWithinAPinnedRangeOfItsOwn) {
+TEST_F(CudaDeviceCopyTest, CopiesEveryRangeWithinAPinnedRangeOfItsOwn) {
   constexpr std::size_t kPageBytes = 4096;
   constexpr std::size_t kPages = 64;
   // Pinned page by page, as far from each other as the system likes.
@@ -211,7 +211,7 @@ TEST_F(CudaCopyTest, CopiesEveryRangeWithinAPinnedRangeOfItsOwn) {
   }
 }
 
-TEST_F(CudaCopyTest, CopiesOtherRangesWithoutWaitingForTheLast) {
+TEST_F(CudaDeviceCopyTest, CopiesOtherRangesWithoutWaitingForTheLast) {
   std::vector<Piece> all;
   for (std::size_t round = 0; round < 50; ++round) {
     const std::size_t start = round * 20'000;

@@ -11,15 +11,17 @@
 namespace overlap {
 namespace {
 
+std::tuple<ChannelId, std::uint64_t> channel_and_size(const BatchRun& run) noexcept {
+  return {run.channel->id(), run.plan->input_bytes};
+}
+
 /// Makes one run of all the jobs of a channel that have one plan.
 void join_runs(Batch& batch, SortScratch& scratch) {
   std::swap(batch.jobs, scratch.jobs);
   std::swap(batch.runs, scratch.runs);
   batch.jobs.clear();
   batch.runs.clear();
-  std::ranges::sort(scratch.runs, {}, [](const BatchRun& run) {
-    return std::tuple(run.channel->id(), run.plan->input_bytes, run.first_index);
-  });
+  std::ranges::sort(scratch.runs, {}, channel_and_size);
   for (const BatchRun& run : scratch.runs) {
     const auto first = scratch.jobs.begin() + run.first_index;
     batch.append_run(
@@ -34,7 +36,8 @@ void sort_by_slot(Batch& batch, SortScratch& scratch) {
   if (batch.pipeline->is_stateful()) {
     return;
   }
-  if (batch.runs.size() > 1) {
+  // Neighbouring runs are never of one channel and plan: what is in order has none twice.
+  if (!std::ranges::is_sorted(batch.runs, {}, channel_and_size)) {
     join_runs(batch, scratch);
   }
   for (const BatchRun& run : batch.runs) {

@@ -2,13 +2,16 @@
 
 #include "daemon/engine/engine.hpp"
 #include "kernels/kernel_registry.hpp"
+#include "shared/file_descriptor.hpp"
 #include "tests/gpu/cuda_fixture.hpp"
 #include "tests/gpu/pinned_producer.hpp"
 #include "tests/gpu/working_engine.hpp"
 #include "tests/unit/channel_harness.hpp"
 
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
@@ -18,7 +21,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 namespace overlap::test {
@@ -106,7 +108,8 @@ TEST_F(EngineCuda, EveryShapeOfLaneGivesEveryByteBack) {
   }
 }
 
-/// This program again, for the test above alone. @return 0 if it could not be started
+/// This program again, for the test above alone. Spawned, as a process with a GPU and its threads is
+/// not to be forked. @return 0 if it could not be started
 pid_t another_process() {
   std::string program = "/proc/self/exe";
   std::string filter = "--gtest_filter=EngineCuda.EveryShapeOfLaneGivesEveryByteBack";
@@ -131,13 +134,14 @@ pid_t another_process() {
 /// Waits for a process, and ends it if that takes too long. @return its status, as `waitpid` has it
 int status_of(pid_t process, std::chrono::steady_clock::time_point give_up) {
   int status = 0;
-  while (::waitpid(process, &status, WNOHANG) == 0) {
-    if (std::chrono::steady_clock::now() > give_up) {
-      ::kill(process, SIGKILL);
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const FileDescriptor end(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+  pollfd ended{end.get(), POLLIN, 0};
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      give_up - std::chrono::steady_clock::now());
+  if (::poll(&ended, 1, std::max(static_cast<int>(left.count()), 0)) != 1) {
+    ::kill(process, SIGKILL);
   }
-  return status;
+  return ::waitpid(process, &status, 0) == process ? status : -1;
 }
 
 TEST_F(EngineCuda, GivesEveryByteBackBesideOtherProcessesOnTheGpu) {
